@@ -155,7 +155,7 @@ export class Order {
       if (this.known.has(queued)) return queued.answer?.resolve();
       if (this.cancel.mayWait(queued, this.state)) return this.cancel.keep(queued);
       const decision = decide(this.state, queued.command, Date.now());
-      if (decision.outcome === 'refused') return this.refuse(queued, decision.error);
+      if (decision.outcome === 'refused') return this.refuseAndRefund(queued, decision.error);
       const asked = this.stepToRecord(queued, decision);
       const result = await this.database.record(asked);
       switch (result.outcome) {
@@ -237,7 +237,8 @@ export class Order {
     return this.database.rewrite(this.known.after(afterStep));
   }
 
-  private async refuse(queued: QueuedCommand, error: DomainError): Promise<void> {
+  /** A payment that the order cannot take is refunded. */
+  private async refuseAndRefund(queued: QueuedCommand, error: DomainError): Promise<void> {
     const payment = paymentOf(queued);
     if (payment) await startSurplusRefund(payment);
     refuse(queued, error);

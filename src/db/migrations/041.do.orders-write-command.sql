@@ -72,8 +72,8 @@ BEGIN
     latest.body <> c.body AND o.erased_at IS NULL;
 END $$;
 
--- Marks an order as disputed, writes the line of the dispute, and the dispute as a command. It is valid if the row was
--- locked before the release or a refund started.
+-- Marks an order as disputed, writes the line of the dispute, and the dispute as a command. The row is locked, so it comes
+-- before the release or a refund, or finds it. Whether it was received in the window the domain decides by its time.
 -- Returns no row if there is no such order, or it cannot take a dispute now or already has a step for this one.
 CREATE FUNCTION write_dispute(
   p_order_number text, p_owner jsonb, p_command jsonb,  -- as above

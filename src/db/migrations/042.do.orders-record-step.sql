@@ -99,6 +99,8 @@ BEGIN
 
   given := jsonb_populate_record(o, p_columns);
   changed := given;
+  changed.payment_utr := o.payment_utr;
+  changed.reversed_paise := o.reversed_paise;
   -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole.
   IF kind = 'PAYMENT_SUCCESS' THEN
     SELECT p.utr INTO changed.payment_utr FROM shared.payments p
@@ -130,7 +132,7 @@ BEGIN
       changed.refund_processed_at := NULL;
     END IF;
   END IF;
-  IF changed.payment_utr IS DISTINCT FROM given.payment_utr
+  IF changed.payment_utr IS DISTINCT FROM given.payment_utr OR changed.reversed_paise <> given.reversed_paise
     OR changed.refund_amount_paise IS DISTINCT FROM given.refund_amount_paise
     OR (changed.refund_processed_at IS NULL) <> (given.refund_processed_at IS NULL) THEN
     RETURN '{"outcome": "row_changed"}';

@@ -128,8 +128,7 @@ export async function writeCommand(sql: Sql, command: NewCommand): Promise<Recor
 }
 
 /**
- * Records a buyer's dispute and marks the order's row, in one statement. The dispute is valid if this statement
- * locks the row before the release or a refund starts.
+ * Records a buyer's dispute and marks the order's row, in one statement: see the SQL function `write_dispute`.
  *
  * @returns undefined when there is no such order, or it cannot take a dispute now or already has a step for this one
  */

@@ -171,7 +171,8 @@ function commandTypeOf(name: SentMessage): CommandType {
 }
 
 /**
- * Records a dispute, then sends it to the order's workflow. Once recorded, it is valid: see {@link writeDispute}.
+ * Records a dispute, then sends it to the order's workflow. One that was received in the window is valid once it is
+ * recorded: see {@link writeDispute}.
  *
  * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`, `INVALID_STATE`
  */

@@ -60,6 +60,9 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
       deadlineAt && kind === 'payment_link' ? deadlineAt : before.paymentLinkExpiresAt,
     completesAt: kind === 'completion' ? deadlineAt : null,
     updatedAt: new Date(step.atMs),
+    // As they are shown: record_step compares what others may have written since.
+    paymentUtr: before.paymentUtr,
+    reversedPaise: before.reversedPaise,
     ...paymentColumns(before, input),
     ...cancellationColumns(before, step),
     ...refundColumns(before, step),

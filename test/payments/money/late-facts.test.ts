@@ -10,6 +10,7 @@ import {
   simulator,
 } from '../../support/gateway.ts';
 import type { Merchant } from '../../support/merchant.ts';
+import { untilBlocked } from '../../support/locks.ts';
 import { serviceTest } from '../../support/service-test.ts';
 import type { TestService } from '../../support/service.ts';
 
@@ -77,3 +78,22 @@ test.for([
     expect(await utrsOf(service, merchant, order)).toEqual(everywhere(utr));
   },
 );
+
+test('a UTR or refund that is recorded between the read and the step of a command is in its webhook', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const { orderNumber } = await orders.in('PAID');
+  const { answer } = await service.sql.begin(async (sql) => {
+    await sql`UPDATE orders SET payment_utr = 'UTR_LATE', reversed_paise = 100 WHERE order_number = ${orderNumber}`;
+    const asked = merchant.sandbox.post(`/orders/${orderNumber}/deliver`, { trackingId: 'IN1' });
+    await untilBlocked(service, 'record_step');
+    return { answer: asked };
+  });
+  const shown = { utr: 'UTR_LATE', reversed_amount: 1 };
+  expect((await answer).body.data.payment).toMatchObject(shown);
+  const [event] = await service.sql<[{ body: string }]>`
+    SELECT body FROM order_events WHERE order_number = ${orderNumber} AND type = 'DELIVERY_CONFIRMED'`;
+  expect(JSON.parse(event.body).data.payment).toMatchObject(shown);
+});
