@@ -11,6 +11,7 @@ import type { StepWriter } from '../src/orders/steps/record-step.ts';
 import { readOrder } from '../src/orders/steps/record-step.ts';
 import type { CaptureDeps } from '../src/payments/captures/captures.ts';
 import { alertReleaseBlocked } from '../src/payments/funds/funds.ts';
+import { bookRestoredReversals } from '../src/payments/reversals/reversal-queries.ts';
 import { recoverCapture } from '../src/payments/reconcile/recover-payments.ts';
 import type { BeginMails } from '../src/mail/background-mails.ts';
 import type { BackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
@@ -85,6 +86,7 @@ export function createDatabaseActivities(
             );
           }
         }
+        await bookRestoredReversals(deps.sql, orderNumber);
         await clearAlert(deps.sql, 'order_behind', orderNumber, 'the steps were recorded again');
       }),
   };

@@ -134,7 +134,7 @@ test('a refusal that meets its command carried out, by an equal request, is no r
     origin,
   });
   const answer = await service.sql.begin(async (sql) => {
-    await sql`SELECT FROM order_commands WHERE command_id = ${commandId} FOR UPDATE`;
+    await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR NO KEY UPDATE`;
     const path = `/orders/${orderNumber}/dispute/resolve`;
     const asked = merchant.sandbox.post(path, body, { 'Idempotency-Key': key });
     // The workflow has refused it, and its row is about to be.

@@ -1,6 +1,6 @@
 -- A command of a client or an operator, written before the workflow receives it: so nothing
 -- personal enters Temporal, and a repeat of the command is recognised. The row is the command's line in the
--- audit list. The service's login may only insert rows, with write_command; end_command writes the outcome, and
+-- audit list. Only write_command inserts rows, and the service's login may change none; end_command writes the outcome, and
 -- erase_order empties body, reason and address.
 CREATE TYPE command_state AS ENUM ('WAITING', 'DONE', 'REFUSED');
 CREATE TABLE order_commands (

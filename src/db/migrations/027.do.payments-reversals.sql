@@ -10,7 +10,7 @@ CREATE TABLE gateway_reversals (
   state text NOT NULL CHECK (
     (kind = 'refund' AND state IN ('pending', 'processed', 'failed'))
     OR (kind = 'chargeback' AND state IN ('open', 'won', 'lost'))),
-  -- The money has left, and the ledger has a line for it.
+  -- The money has left. The ledger has a line for it, if an account had its money.
   has_left boolean NOT NULL GENERATED ALWAYS AS (state IN ('processed', 'lost')) STORED,
   -- The money has left or may leave: the funds are not released meanwhile.
   blocks_release boolean NOT NULL

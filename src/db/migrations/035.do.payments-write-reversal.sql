@@ -22,14 +22,32 @@ BEGIN
     p_reversal_id => reversal.reversal_id);
   PERFORM book_line(o, reversal.gateway_payment_id, 'loss', 'platform_losses', 'refunds', rest_paise,
     p_reversal_id => reversal.reversal_id);
-  UPDATE orders SET reversed_paise = reversed_paise + reversal.amount_paise
-  WHERE order_number = o.order_number AND gateway_payment_id = reversal.gateway_payment_id;
-  -- No order has taken this payment, and a partly refunded one cannot be taken.
-  UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, (
-    SELECT sum(r.amount_paise) FROM gateway_reversals r
-    WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id AND r.has_left))
-  WHERE p.gateway = o.gateway AND p.gateway_payment_id = reversal.gateway_payment_id
-    AND NOT is_booked(p.gateway, p.gateway_payment_id);
+END $$;
+
+-- Books the reversals of a payment that had left when none of its accounts had its money: an order that was restored did
+-- not have it yet, or a refund by the service, which has failed since, had taken it. The caller has locked the order.
+CREATE FUNCTION book_waiting_reversals(o shared.orders, p_gateway_payment_id text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  reversal gateway_reversals;
+BEGIN
+  FOR reversal IN SELECT * FROM gateway_reversals r WHERE r.gateway = o.gateway
+      AND r.gateway_payment_id = p_gateway_payment_id AND r.has_left AND r.booked_paise = 0 AND r.platform_paise = 0
+      ORDER BY r.ended_at, r.reversal_id LOOP
+    PERFORM book_reversal(o, reversal);
+  END LOOP;
+END $$;
+
+-- Books what had left of the payment of a restored order and was recorded before the order had its payment again. Its
+-- steps are written again before, because a release or refund among them came first.
+CREATE FUNCTION book_restored_reversals(p_order_number text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  o shared.orders;
+BEGIN
+  SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number FOR NO KEY UPDATE;
+  PERFORM book_waiting_reversals(o, o.gateway_payment_id);
+  UPDATE orders SET reversed_paise = (SELECT coalesce(sum(r.amount_paise), 0) FROM gateway_reversals r
+    WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id AND r.has_left)
+  WHERE order_number = p_order_number;
 END $$;
 
 -- Records a reversal, and books it once its money has left. Like every writer it locks the order first. A reversal that
@@ -81,5 +99,13 @@ BEGIN
   END IF;
 
   PERFORM book_reversal(o, reversal);
+  UPDATE orders SET reversed_paise = reversed_paise + reversal.amount_paise
+  WHERE order_number = o.order_number AND gateway_payment_id = reversal.gateway_payment_id;
+  -- No order has taken this payment, and a partly refunded one cannot be taken.
+  UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, (
+    SELECT sum(r.amount_paise) FROM gateway_reversals r
+    WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id AND r.has_left))
+  WHERE p.gateway = p_gateway AND p.gateway_payment_id = reversal.gateway_payment_id
+    AND NOT is_booked(p.gateway, p.gateway_payment_id);
   RETURN jsonb_build_object('outcome', 'recorded', 'orderNumber', o.order_number);
 END $$;

@@ -1,13 +1,8 @@
--- Books the capture of an order's payment, and what has left of it already: a restored database may have recorded that
--- before the order has its payment again. The caller has locked the order.
+-- Books the capture of an order's payment. The caller has locked the order.
 CREATE FUNCTION book_capture(p_order_number text, p_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  o shared.orders;
 BEGIN
-  SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number;
-  PERFORM book_line(o, o.gateway_payment_id, 'capture', 'gateway_clearing', 'merchant_held', o.amount_paise, p_at);
-  PERFORM book_reversal(o, r) FROM gateway_reversals r
-  WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id AND r.has_left;
+  PERFORM book_line(o, o.gateway_payment_id, 'capture', 'gateway_clearing', 'merchant_held', o.amount_paise, p_at)
+  FROM shared.orders o WHERE o.order_number = p_order_number;
 END $$;
 
 -- Books everything that an order's payment has on merchant_held as released to the merchant or refunded, by the gateway's
@@ -106,7 +101,8 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- Reverses the booking of a refund by the service that has failed at the gateway, back to the account that it came
--- from. What the platform had paid for a lost chargeback, because the refund had taken the money, comes from there then.
+-- from. What the platform had paid for a lost chargeback, because the refund had taken the money, comes from there then;
+-- so does what others have refunded.
 -- Does nothing if the payment has no such refund.
 CREATE FUNCTION book_refund_failed(p_gateway text, p_gateway_payment_id text) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -137,6 +133,7 @@ BEGIN
     PERFORM book_line(o, p_gateway_payment_id, 'recovered', refund.debit_account, 'platform_losses', paise,
       p_reversal_id => lost.reversal_id);
   END LOOP;
+  PERFORM book_waiting_reversals(o, p_gateway_payment_id);
   UPDATE surplus_refunds s SET processed_at = NULL
   WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id;
   UPDATE orders SET refund_processed_at = NULL

@@ -20,6 +20,9 @@ DECLARE
   replayed boolean;
   has_step boolean;
 BEGIN
+  -- The commands of an order are written one after the other: so the second of two equal ones finds the first, and
+  -- every move is counted.
+  PERFORM pg_advisory_xact_lock(hashtextextended('command ' || p_order_number, 0));
   -- An erasure and a step lock the order FOR UPDATE: this waits for them, and they for this.
   SELECT * INTO o FROM orders WHERE order_number = p_order_number
     AND (p_owner IS NULL OR (merchant_id, environment::text) = (p_owner->>'merchant_id', p_owner->>'environment'))
@@ -27,9 +30,6 @@ BEGIN
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  -- The commands of an order are written one after the other: so the second of two equal ones finds the first, and
-  -- every move is counted.
-  PERFORM pg_advisory_xact_lock(hashtextextended('command ' || p_order_number, 0));
   c.command_id := coalesce(c.command_id, command_id_of(o.payment_token, p_command->>'operation', p_command->>'key'));
   SELECT * INTO latest FROM order_commands
   WHERE order_number = p_order_number AND command_id = c.command_id ORDER BY try_number DESC LIMIT 1;
@@ -112,16 +112,20 @@ BEGIN
 END $$;
 
 -- Ends a command as refused: its order does not wait for it any more. Returns false if it was carried out meanwhile; its
--- line then stays, because the workflow may lack the step. Order, command and lines are changed in this sequence, as by
--- write_dispute and record_step, so that none of them waits for another.
+-- line then stays, because the workflow may lack the step. A try after this one is a command of its own, and keeps all.
+-- Like every writer it locks the order first.
 CREATE FUNCTION refuse_command(p_order_number text, p_command_id text, p_try_number integer) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE orders SET waiting_dispute_id = NULL, waiting_dispute_received_at = NULL
-  WHERE order_number = p_order_number AND waiting_dispute_id = p_command_id;
-  IF NOT end_command(p_order_number, p_command_id, 'REFUSED', p_try_number) THEN
+  PERFORM FROM orders WHERE order_number = p_order_number FOR NO KEY UPDATE;
+  IF EXISTS (SELECT FROM order_commands
+      WHERE order_number = p_order_number AND command_id = p_command_id AND try_number > p_try_number) THEN
+    RETURN true;
+  ELSIF NOT end_command(p_order_number, p_command_id, 'REFUSED', p_try_number) THEN
     RETURN false;
   END IF;
+  UPDATE orders SET waiting_dispute_id = NULL, waiting_dispute_received_at = NULL
+  WHERE order_number = p_order_number AND waiting_dispute_id = p_command_id;
   DELETE FROM order_wakeups
   WHERE order_number = p_order_number AND cause IN ('command', 'dispute') AND cause_id = p_command_id;
   RETURN true;

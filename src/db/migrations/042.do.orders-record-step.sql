@@ -79,8 +79,8 @@ DECLARE
   is_by_command boolean := false;
   endpoint jsonb;
 BEGIN
-  -- FOR NO KEY UPDATE, as in functions that need no order_commands, would not do: an answer that is being inserted has
-  -- locked the order FOR KEY SHARE through its foreign key. This lock waits until it is committed, and then finds it.
+  -- FOR NO KEY UPDATE, as in functions that need no order_commands, would not do: an answer that is being written has
+  -- locked the order FOR KEY SHARE. This lock waits until it is committed, and then finds it.
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
 
   IF o.step_number >= number THEN

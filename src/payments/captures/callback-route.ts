@@ -103,7 +103,7 @@ function lowerCased(headers: CallbackHeaders): CallbackHeaders {
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Waits until the callback is processed, and not long once it is stored. It has its slot until it is processed. */
+/** Waits until the callback is processed, at most 1.5 s once it is stored. It has its slot until it is processed. */
 async function receive(
   deps: CallbackDeps,
   from: OrderGateway,

@@ -59,7 +59,7 @@ export async function recordPayment(deps: CaptureDeps, report: PaymentReport): P
 }
 
 /**
- * Records a captured payment, and refunds one that its order cannot take, or raises an alert. It notifies no order.
+ * Records a captured payment, and refunds one of another amount, or raises an alert. It notifies no order.
  *
  * @returns undefined if it is not of an order of this service
  * @throws GatewayUnavailable, GatewayRefused

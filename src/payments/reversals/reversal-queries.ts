@@ -92,3 +92,8 @@ export async function takeUndecided(
       FOR UPDATE SKIP LOCKED)
     RETURNING r.reversal_id, r.gateway_payment_id, r.kind, r.gateway, o.environment`;
 }
+
+/** Books what has left of a restored order's payment, once the order has its steps again. */
+export async function bookRestoredReversals(sql: Sql, orderNumber: string): Promise<void> {
+  await sql`SELECT book_restored_reversals(${orderNumber})`;
+}

@@ -2,12 +2,16 @@ import { describe, expect } from 'vitest';
 import type { Sql } from '../../../src/db/client.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { writeCapture } from '../../../src/payments/captures/capture-queries.ts';
+import { refuseCommand } from '../../../src/orders/commands/command-outcome.ts';
 import { writeDispute } from '../../../src/orders/commands/command-queries.ts';
 import { bookRefundFailed } from '../../../src/payments/funds/failed-refund-queries.ts';
 import { bookMovement } from '../../../src/payments/funds/funds-queries.ts';
 import { claimSurplus, finishSurplus } from '../../../src/payments/funds/surplus-queries.ts';
 import type { Reversal } from '../../../src/payments/reversals/reversal-queries.ts';
-import { writeReversal } from '../../../src/payments/reversals/reversal-queries.ts';
+import {
+  bookRestoredReversals,
+  writeReversal,
+} from '../../../src/payments/reversals/reversal-queries.ts';
 import {
   findSettlementFigures,
   writeSettlement,
@@ -257,7 +261,7 @@ test.for([
   ['refund', 'processed'],
   ['chargeback', 'lost'],
 ] as const)(
-  'a %s that is recorded before a restored order has its payment again is booked with the payment',
+  'a %s that is recorded before a restored order has its payment again is booked, once, when it has its steps',
   async ([kind, state], { database: { sql, serviceSql } }) => {
     const order = await deliveredOrder(serviceSql, async (captured) => {
       const { gatewayPaymentId } = captured;
@@ -271,9 +275,48 @@ test.for([
       await writeReversal(serviceSql, SANDBOX, { ...made, kind, state }, 'gateway');
       await writeCapture(serviceSql, { at: SANDBOX, payment: captured, wasTaken: true });
     });
+    await bookRestoredReversals(serviceSql, order.orderNumber);
+    await bookRestoredReversals(serviceSql, order.orderNumber);
     const lines = [reversed('merchant_held', PART_PAISE)];
     expect(await order.read()).toMatchObject({ reversedPaise: PART_PAISE, lines });
     await claimSurplus(serviceSql, order.surplus);
     expect((await verifyLedger(sql)).faults).toEqual([]);
   },
 );
+
+test('what others refund while a refund is booked, which then fails, is not refunded again', async ({
+  database: { serviceSql: sql },
+  order: { surplus, ...order },
+}) => {
+  await claimSurplus(sql, surplus);
+  await bookMovement(sql, surplus, 'refund', { movementId: 'rfnd_1', amountPaise: AMOUNT_PAISE });
+  await finishSurplus(sql, surplus);
+  const { gatewayPaymentId } = surplus;
+  const byOthers = { reversalId: 'rfnd_others', gatewayPaymentId, amountPaise: AMOUNT_PAISE };
+  await writeReversal(sql, SANDBOX, { ...byOthers, kind: 'refund', state: 'processed' }, 'gateway');
+  await bookRefundFailed(sql, surplus);
+  expect((await claimSurplus(sql, surplus))?.leftPaise).toBe(0);
+  await finishSurplus(sql, surplus);
+  const failed = `refund_failed: refunds → surplus ${AMOUNT_PAISE}`;
+  expect(await order.read()).toMatchObject({
+    lines: [CLAIMED, REFUNDED, failed, reversed('surplus')],
+  });
+  expect((await verifyLedger(sql)).faults).toEqual([]);
+});
+
+test('the late refusal of a try leaves a later one as it is', async ({
+  database: { sql, serviceSql },
+  clock,
+  order,
+}) => {
+  const { orderNumber } = order;
+  const ref = { orderNumber, commandId: `dispute:${orderNumber}` };
+  await dispute(serviceSql, order, clock);
+  expect(await refuseCommand(serviceSql, { ...ref, tryNumber: 0 })).toBe(true);
+  await dispute(serviceSql, order, clock);
+  expect(await refuseCommand(serviceSql, { ...ref, tryNumber: 0 })).toBe(true);
+  const [row] = await sql`
+    SELECT waiting_dispute_id, (SELECT array_agg(cause::text ORDER BY cause) FROM order_wakeups w
+      WHERE w.order_number = o.order_number) AS causes FROM orders o WHERE order_number = ${orderNumber}`;
+  expect(row).toEqual({ waitingDisputeId: ref.commandId, causes: ['command', 'dispute'] });
+});
