@@ -1,3 +1,4 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'vitest';
 import { clearAlert, listAlerts } from '../../src/alerts/alerts.ts';
 import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
@@ -183,7 +184,10 @@ test('a lost order whose workflow waits only for its webhooks raises an alert', 
   });
   expect(await openAlerts(service, order.orderNumber)).toEqual(['order_without_row']);
   merchant.receiver.answerWith(() => 200);
-  await order.handle.terminate('A test');
+  await order.handle.terminate('A test').catch((error: unknown) => {
+    // Without its rows it may have ended by itself.
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  });
 });
 
 test.for([
