@@ -56,11 +56,13 @@ END $$;
 CREATE FUNCTION write_reversal(
   p_gateway text, p_environment environment,
   p_reversal jsonb,    -- reversal_id, gateway_payment_id, kind, amount_paise, state
-  p_was_asked boolean, -- the gateway's API has returned it: only then a chargeback that was won opens again
+  p_asked_ms_ago double precision, -- when the gateway's API was asked, which has returned it; null of a callback's report
   p_alert jsonb        -- kind and details of the alert about the order that a new state raises, or NULL
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   given CONSTANT gateway_reversals := jsonb_populate_record(NULL::gateway_reversals, p_reversal);
+  -- Before the wait for the lock.
+  asked_at CONSTANT timestamptz := service_now() - p_asked_ms_ago * interval '1 millisecond';
   o shared.orders;
   reversal gateway_reversals;
   came_back boolean := false;
@@ -75,10 +77,11 @@ BEGIN
     given.kind, given.amount_paise, given.state, CASE WHEN given.state NOT IN ('pending', 'open') THEN service_now() END
   ON CONFLICT (gateway, reversal_id) DO UPDATE
   SET state = excluded.state, amount_paise = excluded.amount_paise, ended_at = excluded.ended_at
-  WHERE (known.state IN ('pending', 'open') OR (known.state = 'won' AND p_was_asked))
+  -- A chargeback that was won opens again only by an answer that was asked for afterwards.
+  WHERE (known.state IN ('pending', 'open') OR (known.state = 'won' AND known.ended_at < asked_at))
     AND known.state <> excluded.state AND known.gateway_payment_id = excluded.gateway_payment_id
   RETURNING * INTO reversal;
-  IF reversal.reversal_id IS NULL AND p_was_asked AND given.state IN ('failed', 'won') THEN
+  IF reversal.reversal_id IS NULL AND asked_at IS NOT NULL AND given.state IN ('failed', 'won') THEN
     UPDATE gateway_reversals SET came_back_at = service_now()
     WHERE gateway = p_gateway AND reversal_id = given.reversal_id AND has_left AND came_back_at IS NULL;
     came_back := FOUND;

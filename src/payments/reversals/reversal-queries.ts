@@ -26,19 +26,21 @@ export type ReversalAlert = Pick<NewAlert, 'kind' | 'message' | 'fields'>;
 
 /**
  * Records a reversal, the alert about it and, once the money has left, its ledger line, in one statement. A chargeback
- * that was won is opened again only by the gateway's API, not by a callback.
+ * that was won is opened again only by the gateway's API, not by a callback, nor by an older answer.
+ *
+ * @param askedMsAgo when the gateway was asked, in milliseconds before now
  */
 export async function writeReversal(
   sql: Sql,
   { gateway, environment }: OrderGateway,
   reversal: Reversal,
   source: ReversalSource,
-  alert?: ReversalAlert,
+  { alert, askedMsAgo = 0 }: { alert?: ReversalAlert; askedMsAgo?: number } = {},
 ): Promise<ReversalResult> {
   const raised = alert ? sql.json({ kind: alert.kind, details: detailsOf(alert) }) : null;
   const [row] = await sql<{ result: ReversalResult }[]>`
     SELECT write_reversal(${gateway}, ${environment}, ${jsonRow(sql, reversal)},
-      ${source === 'gateway'}, ${raised}) AS result`;
+      ${source === 'gateway' ? askedMsAgo : null}, ${raised}) AS result`;
   return row?.result ?? { outcome: 'unknown_payment' };
 }
 

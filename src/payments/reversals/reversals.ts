@@ -15,6 +15,7 @@ import { findBlocked, takeUndecided, writeReversal } from './reversal-queries.ts
  * Records a chargeback or a refund made at the gateway, unless this service made the refund. It is idempotent and
  * does not depend on the order of reports. A callback is the source only of a chargeback that is open.
  *
+ * @param askedAtMs when the gateway was asked, by `performance.now()`
  * @returns `ours` when this service made it, `unknown_payment` when its payment is not recorded
  */
 export async function recordReversal(
@@ -22,6 +23,7 @@ export async function recordReversal(
   at: OrderGateway,
   found: RefundOrChargeback,
   source: ReversalSource,
+  askedAtMs = performance.now(),
 ): Promise<'ours' | ReversalResult['outcome']> {
   if (isOurs(found)) return 'ours';
   const { idempotencyKey: _, ...reversal } = found;
@@ -31,7 +33,8 @@ export async function recordReversal(
   const alertKind = kind === 'refund' ? 'refunded_at_gateway' : 'charged_back';
   const message = isOver ? CAME_BACK : MESSAGES[state];
   const alert: ReversalAlert = { kind: alertKind, message, fields };
-  const result = await writeReversal(deps.sql, at, reversal, source, alert);
+  const askedMsAgo = performance.now() - askedAtMs;
+  const result = await writeReversal(deps.sql, at, reversal, source, { alert, askedMsAgo });
   if (result.outcome === 'unknown_payment') return result.outcome;
   const { orderNumber } = result;
   // Also when it is known: the process that recorded it may have been killed before it did this.
@@ -118,8 +121,9 @@ const UNDECIDED_PER_RUN = 50;
 export async function recordMissedReversals(deps: GatewayDeps): Promise<void> {
   for (const { port, ...at } of deps.gateways.all) {
     await loggingFailure(deps, async () => {
+      const askedAtMs = performance.now();
       for (const chargeback of await port.listNewestChargebacks()) {
-        await recordReversal(deps, at, chargeback, 'gateway');
+        await recordReversal(deps, at, chargeback, 'gateway', askedAtMs);
       }
     });
   }
@@ -141,8 +145,9 @@ export async function recordChargebackNow(
   at: OrderGateway,
   reversalId: string,
 ): Promise<void> {
+  const askedAtMs = performance.now();
   const chargeback = await deps.gateways.forOrder(at).fetchChargeback(reversalId);
-  await recordReversal(deps, at, chargeback, 'gateway');
+  await recordReversal(deps, at, chargeback, 'gateway', askedAtMs);
 }
 
 async function loggingFailure({ log }: GatewayDeps, work: () => Promise<void>): Promise<void> {

@@ -52,8 +52,9 @@ async function chargeBack(
   outcome: 'open' | 'won' | 'lost',
 ): Promise<void> {
   const gateway = deps.gateways.forOrder(order);
+  const askedAtMs = performance.now();
   const chargeback = await gateway.chargeBackAsBank(order.gatewayPaymentId ?? '', outcome);
-  await recordReversal(deps, order, chargeback, 'gateway');
+  await recordReversal(deps, order, chargeback, 'gateway', askedAtMs);
 }
 
 async function failRefund(deps: SessionDeps, order: OrderRow): Promise<void> {

@@ -320,3 +320,23 @@ test('the late refusal of a try leaves a later one as it is', async ({
       WHERE w.order_number = o.order_number) AS causes FROM orders o WHERE order_number = ${orderNumber}`;
   expect(row).toEqual({ waitingDisputeId: ref.commandId, causes: ['command', 'dispute'] });
 });
+
+test('an answer from before the end of a chargeback that was won does not open it again', async ({
+  database: { serviceSql: sql },
+  order: { payment },
+}) => {
+  const { gatewayPaymentId } = payment;
+  const made = {
+    reversalId: `disp_${gatewayPaymentId}`,
+    gatewayPaymentId,
+    amountPaise: PART_PAISE,
+  };
+  const report = async (state: 'open' | 'won', askedMsAgo: number) => {
+    const reported = { ...made, kind: 'chargeback', state } as const;
+    return (await writeReversal(sql, SANDBOX, reported, 'gateway', { askedMsAgo })).outcome;
+  };
+  expect(await report('open', 60_000)).toBe('recorded');
+  expect(await report('won', 0)).toBe('recorded');
+  expect(await report('open', 60_000)).toBe('known');
+  expect(await report('open', 0)).toBe('recorded');
+});
