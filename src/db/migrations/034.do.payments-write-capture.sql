@@ -73,17 +73,17 @@ END $$;
 
 -- Claims a capture for the caller, who does what is next, for 30 s. Its order `o` is locked.
 CREATE FUNCTION claim_capture(
-  p_gateway text, p_gateway_payment_id text, o shared.orders,
+  o shared.orders, p_gateway_payment_id text,
   OUT next text           -- see unapplied_captures; null also if another process has claimed it
 ) LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE payments p SET notified_at = service_now() FROM unapplied_captures u
-  WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id AND p.order_number = o.order_number
-    AND u.gateway = p_gateway AND u.gateway_payment_id = p_gateway_payment_id
+  WHERE p.gateway = o.gateway AND p.gateway_payment_id = p_gateway_payment_id AND p.order_number = o.order_number
+    AND u.gateway = o.gateway AND u.gateway_payment_id = p_gateway_payment_id
     AND coalesce(p.notified_at < service_now() - left_to_its_process(), true)
     -- What was reported after the gateway was asked may say more: it is asked again first.
     AND NOT EXISTS (SELECT FROM unconfirmed_callbacks c
-      WHERE c.gateway = p_gateway AND c.gateway_payment_id = p_gateway_payment_id)
+      WHERE c.gateway = o.gateway AND c.gateway_payment_id = p_gateway_payment_id)
     -- The sandbox's helper notifies the order itself, because its request waits for the result.
     AND (NOT takes_payment(o.status) OR p.captured_at < service_now() - left_to_its_process()
       OR NOT EXISTS (SELECT FROM payment_sessions s
@@ -158,5 +158,5 @@ BEGIN
     PERFORM book_fees(payment);
     PERFORM end_session_of(payment, o, fits);
   END IF;
-  next := claim_capture(p_gateway, id, o);
+  next := claim_capture(o, id);
 END $$;

@@ -150,19 +150,19 @@ LANGUAGE plpgsql AS $$
 DECLARE
   o CONSTANT shared.orders := lock_order_of(p_gateway, p_gateway_payment_id);
   payment payments;
-  surplus surplus_refunds;
+  why text;
 BEGIN
   SELECT * INTO payment FROM payments p WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id;
-  surplus.reason := surplus_reason(o.status, payment.amount_paise = o.amount_paise);
-  IF surplus.reason IS NULL OR o.gateway_payment_id IS NOT DISTINCT FROM p_gateway_payment_id THEN
+  why := surplus_reason(o.status, payment.amount_paise = o.amount_paise);
+  IF why IS NULL OR o.gateway_payment_id IS NOT DISTINCT FROM p_gateway_payment_id THEN
     RETURN;
   END IF;
   INSERT INTO surplus_refunds (gateway, gateway_payment_id, order_number, amount_paise, reason)
-  SELECT p_gateway, p_gateway_payment_id, o.order_number, payment.amount_paise, surplus.reason
+  SELECT p_gateway, p_gateway_payment_id, o.order_number, payment.amount_paise, why
   WHERE payment.is_whole ON CONFLICT DO NOTHING;
   IF FOUND THEN
     PERFORM book_line(o, p_gateway_payment_id, 'capture', 'gateway_clearing', 'surplus', payment.amount_paise);
-    UPDATE orders SET refund_amount_paise = payment.amount_paise, refund_reason = surplus.reason
+    UPDATE orders SET refund_amount_paise = payment.amount_paise, refund_reason = why
     WHERE order_number = o.order_number AND status = 'CANCELLED' AND refund_amount_paise IS NULL;
   END IF;
   RETURN QUERY SELECT * FROM surplus_refunds s

@@ -244,13 +244,17 @@ describe('two sessions write an order at the same time, and the second one sees 
   );
 });
 
+async function makeRefund(sql: Sql, surplus: Order['surplus']): Promise<void> {
+  await claimSurplus(sql, surplus);
+  await bookMovement(sql, surplus, 'refund', { movementId: 'rfnd_1', amountPaise: AMOUNT_PAISE });
+  await finishSurplus(sql, surplus);
+}
+
 test('a process that was suspended until its refund had failed does not book it again', async ({
   database: { serviceSql: sql },
   order: { surplus, ...order },
 }) => {
-  await claimSurplus(sql, surplus);
-  await bookMovement(sql, surplus, 'refund', { movementId: 'rfnd_1', amountPaise: AMOUNT_PAISE });
-  await finishSurplus(sql, surplus);
+  await makeRefund(sql, surplus);
   await bookRefundFailed(sql, surplus);
   await expect(finishSurplus(sql, surplus)).rejects.toThrow('ledger_transfers_of_refund');
   const lines = [CLAIMED, REFUNDED, `refund_failed: refunds → surplus ${AMOUNT_PAISE}`];
@@ -267,11 +271,8 @@ test.for([
       const { gatewayPaymentId } = captured;
       const refunded = { ...captured, refundedPaise: PART_PAISE };
       await writeCapture(serviceSql, { at: SANDBOX, payment: refunded });
-      const made = {
-        reversalId: `r_${gatewayPaymentId}`,
-        gatewayPaymentId,
-        amountPaise: PART_PAISE,
-      };
+      const reversalId = `r_${gatewayPaymentId}`;
+      const made = { reversalId, gatewayPaymentId, amountPaise: PART_PAISE };
       await writeReversal(serviceSql, SANDBOX, { ...made, kind, state }, 'gateway');
       await writeCapture(serviceSql, { at: SANDBOX, payment: captured, wasTaken: true });
     });
@@ -288,9 +289,7 @@ test('what others refund while a refund is booked, which then fails, is not refu
   database: { serviceSql: sql },
   order: { surplus, ...order },
 }) => {
-  await claimSurplus(sql, surplus);
-  await bookMovement(sql, surplus, 'refund', { movementId: 'rfnd_1', amountPaise: AMOUNT_PAISE });
-  await finishSurplus(sql, surplus);
+  await makeRefund(sql, surplus);
   const { gatewayPaymentId } = surplus;
   const byOthers = { reversalId: 'rfnd_others', gatewayPaymentId, amountPaise: AMOUNT_PAISE };
   await writeReversal(sql, SANDBOX, { ...byOthers, kind: 'refund', state: 'processed' }, 'gateway');
@@ -326,11 +325,8 @@ test('an answer from before the end of a chargeback that was won does not open i
   order: { payment },
 }) => {
   const { gatewayPaymentId } = payment;
-  const made = {
-    reversalId: `disp_${gatewayPaymentId}`,
-    gatewayPaymentId,
-    amountPaise: PART_PAISE,
-  };
+  const reversalId = `disp_${gatewayPaymentId}`;
+  const made = { reversalId, gatewayPaymentId, amountPaise: PART_PAISE };
   const report = async (state: 'open' | 'won', askedMsAgo: number) => {
     const reported = { ...made, kind: 'chargeback', state } as const;
     return (await writeReversal(sql, SANDBOX, reported, 'gateway', { askedMsAgo })).outcome;
