@@ -116,7 +116,7 @@ export interface LedgerLine {
     | 'reversal'
     | 'loss'
     | 'recovered'
-    | 'paid_twice'
+    | 'covered'
     | 'payment_fee'
     | 'transfer_fee';
   from: LedgerAccount;

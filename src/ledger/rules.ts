@@ -48,8 +48,8 @@ const balanceOn = (sql: Sql, account: string) => sql`
   coalesce(sum(CASE ${account}::ledger_account WHEN credit_account THEN amount_paise
     WHEN debit_account THEN -amount_paise END), 0)`;
 const reversedFrom = (sql: Sql, account: string) => sql`
-  coalesce(sum(amount_paise) FILTER (WHERE operation IN ('reversal', 'recovered')
-    AND debit_account = ${account}::ledger_account), 0)`;
+  coalesce(sum(CASE ${account}::ledger_account WHEN debit_account THEN amount_paise
+    WHEN credit_account THEN -amount_paise END) FILTER (WHERE operation IN ('reversal', 'recovered', 'covered')), 0)`;
 
 /**
  * A payment that was captured in full and in INR has exactly one capture line, of its amount. Any other payment has
@@ -89,7 +89,8 @@ export const lineFaults = (sql: Sql) => sql`
       ('loss', 'platform_losses', 'refunds'),
       ('recovered', 'merchant_held', 'platform_losses'),
       ('recovered', 'surplus', 'platform_losses'),
-      ('paid_twice', 'platform_losses', 'refunds'),
+      ('covered', 'platform_losses', 'merchant_held'),
+      ('covered', 'platform_losses', 'surplus'),
       ('payment_fee', 'gateway_fees', 'gateway_clearing'),
       ('transfer_fee', 'gateway_fees', 'gateway_clearing'))
     OR p.order_number IS DISTINCT FROM t.order_number
@@ -162,7 +163,7 @@ export const surplusFaults = (sql: Sql) => sql`
 
 /**
  * Each reversal that took money has one line, of its amount or of the rest of the payment. The platform pays the
- * rest of a lost chargeback until a refund that had taken it fails, and a refund that such a chargeback has overtaken.
+ * rest of a lost chargeback, and what a refund takes that the bank processed meanwhile, until that refund fails.
  * Any other reversal has no line.
  */
 export const reversalFaults = (sql: Sql) => sql`
@@ -173,9 +174,9 @@ export const reversalFaults = (sql: Sql) => sql`
       l.held_paise + l.available_paise + l.surplus_paise) END
   FROM shared.gateway_reversals r
   FULL JOIN (SELECT gateway, reversal_id, gateway_payment_id,
-      sum(amount_paise) FILTER (WHERE operation IN ('reversal', 'recovered')) AS amount_paise,
-      sum(CASE operation WHEN 'loss' THEN amount_paise WHEN 'recovered' THEN -amount_paise ELSE 0 END) AS platform_paise,
-      sum(amount_paise) FILTER (WHERE operation = 'paid_twice') AS paid_twice_paise
+      sum(CASE operation WHEN 'loss' THEN 0 WHEN 'covered' THEN -amount_paise ELSE amount_paise END) AS amount_paise,
+      sum(CASE operation WHEN 'reversal' THEN 0 WHEN 'recovered' THEN -amount_paise ELSE amount_paise END)
+        AS platform_paise
     FROM ledger_transfers WHERE reversal_id IS NOT NULL
     GROUP BY gateway, reversal_id, gateway_payment_id) t
     USING (gateway, reversal_id)
@@ -183,7 +184,6 @@ export const reversalFaults = (sql: Sql) => sql`
   WHERE r.reversal_id IS NULL OR coalesce(t.amount_paise, 0) <> r.booked_paise
     OR t.gateway_payment_id <> r.gateway_payment_id
     OR coalesce(t.platform_paise, 0) <> r.platform_paise
-    OR coalesce(t.paid_twice_paise, 0) <> r.paid_twice_paise
     OR (r.booked_paise + r.platform_paise > 0 AND NOT r.has_left)
     OR (r.has_left AND r.kind = 'chargeback' AND l.captures > 0
       AND r.booked_paise + r.platform_paise <> r.amount_paise)
@@ -240,7 +240,7 @@ export function expectedBalances(sql: Sql) {
       FROM shared.surplus_refunds s JOIN shared.payments p USING (gateway, gateway_payment_id)
     ) money
     LEFT JOIN (SELECT gateway, gateway_payment_id, sum(booked_paise) AS paise,
-        sum(platform_paise + paid_twice_paise) AS platform_paise
+        sum(platform_paise) AS platform_paise
       FROM shared.gateway_reversals GROUP BY gateway, gateway_payment_id) reversed
       USING (gateway, gateway_payment_id)
     CROSS JOIN LATERAL (VALUES (money.account, amount_paise - coalesce(reversed.paise, 0)),

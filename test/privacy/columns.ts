@@ -46,7 +46,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   gateway_reversals: {
     none: `gateway reversal_id gateway_payment_id order_number kind amount_paise state has_left
-      blocks_release booked_paise platform_paise paid_twice_paise recorded_at ended_at came_back_at checked_at`,
+      blocks_release booked_paise platform_paise recorded_at ended_at came_back_at checked_at`,
   },
   kept_forms: { passing: 'content_sealed', none: 'holder path expires_at' },
   known_devices: { passing: 'token_hash', none: 'user_id last_used_at' },
@@ -129,7 +129,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     none: `gateway gateway_payment_id environment order_number session_id amount_paise currency
       gateway_status refunded_paise is_whole utr captured_at money_lease_token money_lease_ends_at money_unknown_until notified_at
       hold_started_at hold_refused_at held_at transfer_failures balance_refused_at fee_paise
-      transfer_fee_paise gateway_transfer_id gateway_refund_id`,
+      transfer_fee_paise gateway_transfer_id gateway_refund_id gateway_refund_paise`,
   },
   pending_logins: { passing: 'token_hash', none: 'user_id expires_at' },
   proposals: {

@@ -10,7 +10,7 @@ import type { Gateway } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import { untilTemporalWaits } from '../webhooks/deliveries.ts';
+import { aRefusingMerchant, untilTemporalWaits } from '../webhooks/deliveries.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -91,8 +91,7 @@ describe('the exact message of each refusal over HTTP: 400 in the standard body'
   test.for(FINAL)(
     'in %s, while its webhooks still wait for an endpoint that does not respond',
     async (status, { service }) => {
-      const deaf = await service.newMerchant();
-      deaf.receiver.answerWith(() => 500);
+      const deaf = await aRefusingMerchant(service);
       const order = await orderIn(service, deaf, status);
       // The time-skipping server never answers an Update that arrives while a workflow ends, as this one does at
       // COMPLETED, until the first attempt of its last webhook has failed.

@@ -26,7 +26,7 @@ const COMPARED: SqlChecks = {
         about
       FROM money, LATERAL (SELECT coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0) AS captured,
           coalesce(sum(CASE operation WHEN 'refund_failed' THEN -amount_paise ELSE amount_paise END)
-            FILTER (WHERE operation IN ('refund', 'refund_failed', 'reversal', 'loss', 'paid_twice')), 0) AS to_buyer,
+            FILTER (WHERE operation IN ('refund', 'refund_failed', 'reversal', 'loss')), 0) AS to_buyer,
           coalesce(sum(amount_paise) FILTER (WHERE operation = 'release'), 0) AS released
         FROM ledger_transfers t WHERE t.gateway_payment_id = payment_id) l,
       LATERAL (VALUES ('captured', amount_paise, captured), ('to the buyer', buyer_paise, to_buyer),

@@ -112,7 +112,7 @@ const OPERATIONS = {
   reversal: 'Taken back at the gateway',
   loss: 'Taken back at the gateway, paid by the platform',
   recovered: 'Taken back at the gateway before',
-  paid_twice: 'Refunded to the buyer as well, paid by the platform',
+  covered: 'Taken back at the gateway, now paid by the platform',
 } as const satisfies Record<RunningLine['operation'], string>;
 
 /** The ledger's lines of one order, with the balances after each; null if no money has moved. */

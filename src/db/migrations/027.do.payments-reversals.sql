@@ -17,11 +17,9 @@ CREATE TABLE gateway_reversals (
     GENERATED ALWAYS AS (state IN ('pending', 'processed', 'open', 'lost')) STORED,
   -- The amount of its ledger line: less than amount_paise only if less of the payment was left.
   booked_paise bigint NOT NULL DEFAULT 0 CHECK (booked_paise BETWEEN 0 AND amount_paise),
-  -- The rest of a lost chargeback, which the platform pays.
+  -- The rest of a lost chargeback, which the platform pays: what a refund by this service had taken, or takes later.
   platform_paise bigint NOT NULL DEFAULT 0
     CHECK (platform_paise BETWEEN 0 AND amount_paise - booked_paise),
-  -- What a refund by the service, which was pending when the chargeback was lost, has paid to the buyer again.
-  paid_twice_paise bigint NOT NULL DEFAULT 0 CHECK (paid_twice_paise BETWEEN 0 AND booked_paise),
   recorded_at timestamptz NOT NULL DEFAULT service_now(),
   -- When its end was recorded.
   ended_at timestamptz,
@@ -33,7 +31,7 @@ CREATE TABLE gateway_reversals (
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
 );
 CREATE VIEW shared.gateway_reversals AS SELECT gateway, reversal_id, gateway_payment_id, order_number, kind,
-  amount_paise, state, has_left, booked_paise, platform_paise, paid_twice_paise, recorded_at, ended_at FROM gateway_reversals;
+  amount_paise, state, has_left, booked_paise, platform_paise, recorded_at, ended_at FROM gateway_reversals;
 CREATE INDEX gateway_reversals_by_payment ON gateway_reversals (gateway, gateway_payment_id);
 CREATE INDEX gateway_reversals_by_order ON gateway_reversals (order_number);
 CREATE INDEX gateway_reversals_by_id ON gateway_reversals (reversal_id);

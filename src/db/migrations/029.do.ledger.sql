@@ -17,7 +17,7 @@ CREATE TABLE ledger_transfers (
   gateway_payment_id text NOT NULL,
   operation text NOT NULL
     CHECK (operation IN ('capture', 'release', 'refund', 'refund_failed', 'reversal', 'loss',
-      'recovered', 'paid_twice', 'payment_fee', 'transfer_fee')),
+      'recovered', 'covered', 'payment_fee', 'transfer_fee')),
   order_number text NOT NULL REFERENCES orders,
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,
@@ -31,9 +31,9 @@ CREATE TABLE ledger_transfers (
   -- The gateway's id of the transfer that was released or of the refund; null for other lines, and where the service
   -- does not know it.
   movement_id text CHECK (movement_id IS NULL OR operation IN ('release', 'refund', 'refund_failed')),
-  -- Set only for a reversal, and for the platform's loss by it: what the platform paid, got back, or paid twice.
+  -- Set only for a reversal, and for what the platform pays of it: at once, instead of the payment, or not any more.
   reversal_id text,
-  CHECK ((operation IN ('reversal', 'loss', 'recovered', 'paid_twice')) = (reversal_id IS NOT NULL)),
+  CHECK ((operation IN ('reversal', 'loss', 'recovered', 'covered')) = (reversal_id IS NOT NULL)),
   -- The number of refunds of this payment that have failed before, after they were booked.
   refund_try integer NOT NULL DEFAULT 0
     CHECK (refund_try = 0 OR operation IN ('refund', 'refund_failed')),

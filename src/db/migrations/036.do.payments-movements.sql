@@ -5,6 +5,33 @@ BEGIN
   FROM shared.orders o WHERE o.order_number = p_order_number;
 END $$;
 
+-- Books that the platform pays what a lost chargeback had taken while the bank processed this service's refund, which has
+-- taken the same money. Does nothing once the refund is booked: the caller, who has locked the order, books it next.
+CREATE FUNCTION cover_refund(o shared.orders, payment payments, p_account ledger_account) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  missing_paise bigint := coalesce(payment.gateway_refund_paise, 0)
+    - balance_of(payment.gateway, payment.gateway_payment_id, p_account);
+  lost gateway_reversals;
+  paise bigint;
+BEGIN
+  IF EXISTS (SELECT FROM shared.ledger_transfers t WHERE t.gateway = payment.gateway
+      AND t.gateway_payment_id = payment.gateway_payment_id AND t.movement_id = payment.gateway_refund_id) THEN
+    RETURN;
+  END IF;
+  FOR lost IN SELECT * FROM gateway_reversals r WHERE r.gateway = payment.gateway
+      AND r.gateway_payment_id = payment.gateway_payment_id AND r.kind = 'chargeback' AND r.booked_paise > 0
+      ORDER BY r.reversal_id LOOP
+    EXIT WHEN missing_paise <= 0;
+    paise := least(lost.booked_paise, missing_paise);
+    missing_paise := missing_paise - paise;
+    UPDATE gateway_reversals SET booked_paise = booked_paise - paise, platform_paise = platform_paise + paise
+    WHERE gateway = payment.gateway AND reversal_id = lost.reversal_id;
+    PERFORM book_line(o, payment.gateway_payment_id, 'covered', 'platform_losses', p_account, paise,
+      p_reversal_id => lost.reversal_id);
+  END LOOP;
+END $$;
+
 -- Books everything that an order's payment has on merchant_held as released to the merchant or refunded, by the gateway's
 -- transfer or refund, unless an operator has settled the order: something else then moved it. The caller has locked the
 -- order.
@@ -20,6 +47,8 @@ BEGIN
   IF settlement_of(p_order_number) IS NOT NULL THEN
     payment.gateway_transfer_id := NULL;
     payment.gateway_refund_id := NULL;
+  ELSIF p_operation = 'refund' THEN
+    PERFORM cover_refund(o, payment, 'merchant_held');
   END IF;
   held_paise := balance_of(o.gateway, o.gateway_payment_id, 'merchant_held');
   IF p_operation = 'release' THEN
@@ -28,32 +57,6 @@ BEGIN
   ELSE
     PERFORM book_line(o, o.gateway_payment_id, 'refund', 'merchant_held', 'refunds', held_paise, p_at,
       payment.gateway_refund_id, refund_try_of(o.gateway, o.gateway_payment_id));
-  END IF;
-END $$;
-
--- Books what a processed refund has taken from the platform, because a chargeback that was lost while the bank processed
--- it had taken the money of the payment. A repeat books nothing. The caller has locked the order.
-CREATE FUNCTION book_paid_twice(
-  o shared.orders, p_gateway_payment_id text, p_refund_id text, p_amount_paise bigint
-) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  missing_paise CONSTANT bigint := p_amount_paise - balance_of(o.gateway, p_gateway_payment_id, 'merchant_held')
-    - balance_of(o.gateway, p_gateway_payment_id, 'surplus');
-  chargeback gateway_reversals;
-BEGIN
-  IF missing_paise <= 0 OR EXISTS (SELECT FROM shared.ledger_transfers t WHERE t.gateway = o.gateway
-      AND t.gateway_payment_id = p_gateway_payment_id AND t.movement_id = p_refund_id) THEN
-    RETURN;
-  END IF;
-  UPDATE gateway_reversals SET paid_twice_paise = least(booked_paise, missing_paise)
-  WHERE gateway = o.gateway AND reversal_id = (SELECT r.reversal_id FROM gateway_reversals r
-      WHERE r.gateway = o.gateway AND r.gateway_payment_id = p_gateway_payment_id AND r.kind = 'chargeback'
-        AND r.booked_paise > 0 ORDER BY r.booked_paise DESC, r.reversal_id LIMIT 1)
-    AND paid_twice_paise = 0
-  RETURNING * INTO chargeback;
-  IF FOUND THEN
-    PERFORM book_line(o, p_gateway_payment_id, 'paid_twice', 'platform_losses', 'refunds', chargeback.paid_twice_paise,
-      p_reversal_id => chargeback.reversal_id);
   END IF;
 END $$;
 
@@ -73,11 +76,9 @@ BEGIN
   o := lock_order_of(p_gateway, p_gateway_payment_id);
   UPDATE payments SET balance_refused_at = NULL,
     gateway_transfer_id = CASE p_operation WHEN 'release' THEN p_movement_id ELSE gateway_transfer_id END,
-    gateway_refund_id = CASE p_operation WHEN 'refund' THEN p_movement_id ELSE gateway_refund_id END
+    gateway_refund_id = CASE p_operation WHEN 'refund' THEN p_movement_id ELSE gateway_refund_id END,
+    gateway_refund_paise = CASE p_operation WHEN 'refund' THEN p_amount_paise ELSE gateway_refund_paise END
   WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id;
-  IF p_operation = 'refund' THEN
-    PERFORM book_paid_twice(o, p_gateway_payment_id, p_movement_id, p_amount_paise);
-  END IF;
   IF o.gateway_payment_id = p_gateway_payment_id AND settlement_of(o.order_number) IS NULL
     AND o.pending_operation->>'kind' = (CASE p_operation WHEN 'release' THEN 'releasing' ELSE 'refunding' END) THEN
     PERFORM book_held(o.order_number, p_operation, service_now());
@@ -176,6 +177,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   o CONSTANT shared.orders := lock_order_of(p_gateway, p_gateway_payment_id);
   surplus surplus_refunds;
+  payment payments;
 BEGIN
   UPDATE surplus_refunds s SET processed_at = service_now()
   WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id AND s.processed_at IS NULL
@@ -183,11 +185,13 @@ BEGIN
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
+  IF surplus.settled_paise IS NULL THEN
+    SELECT * INTO payment FROM payments p WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id;
+    PERFORM cover_refund(o, payment, 'surplus');
+  END IF;
   PERFORM book_line(o, p_gateway_payment_id, 'refund', 'surplus', 'refunds',
-    balance_of(p_gateway, p_gateway_payment_id, 'surplus'),
-    p_movement_id => CASE WHEN surplus.settled_paise IS NULL THEN p.gateway_refund_id END,
-    p_refund_try => refund_try_of(p_gateway, p_gateway_payment_id))
-  FROM payments p WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id;
+    balance_of(p_gateway, p_gateway_payment_id, 'surplus'), p_movement_id => payment.gateway_refund_id,
+    p_refund_try => refund_try_of(p_gateway, p_gateway_payment_id));
   UPDATE orders SET refund_processed_at = surplus.processed_at
   WHERE order_number = o.order_number AND status = 'CANCELLED'
     AND p_gateway_payment_id = (SELECT s.gateway_payment_id FROM shown_surplus_of(o.order_number) s);

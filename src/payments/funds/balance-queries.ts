@@ -53,7 +53,7 @@ const movements = (sql: Sql) => sql`
     FROM shared.ledger_transfers t
     LEFT JOIN gateway_reversals v ON v.gateway = t.gateway AND v.reversal_id = t.reversal_id
     WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
-      AND t.operation IN ('release', 'refund', 'refund_failed', 'reversal', 'loss', 'paid_twice')
+      AND t.operation IN ('release', 'refund', 'refund_failed', 'reversal', 'loss')
       AND (p.held_at IS NULL OR v.kind = 'chargeback')) m`;
 
 /**

@@ -68,17 +68,17 @@ async function chargedBackWhilePending(service: TestService, orders: ReturnType<
   await until(async () => (await order.made('refunds')).length === 1);
   const [refund] = await order.made('refunds');
   const end = await openChargeback(service, await order.paymentId());
-  const process = () =>
-    simulator(service, 'POST', `/refunds/${refund!.id}/end`, { status: 'processed' });
-  return { order, process, end };
+  const endRefund = (status: 'processed' | 'failed') =>
+    simulator(service, 'POST', `/refunds/${refund!.id}/end`, { status });
+  return { order, endRefund, end };
 }
 
 test('a refund that was pending when the chargeback was opened is booked as soon as it is processed', async ({
   service,
   orders,
 }) => {
-  const { order, process, end } = await chargedBackWhilePending(service, orders);
-  await process();
+  const { order, endRefund, end } = await chargedBackWhilePending(service, orders);
+  await endRefund('processed');
   await order.untilStatus('REFUNDED');
   await end('won');
   expect((await order.ledgerLines()).slice(1)).toEqual([
@@ -100,18 +100,30 @@ test('a chargeback that is lost after a refund is paid by the platform', async (
   expect(await order.openAlerts()).toEqual(['charged_back']);
 });
 
-test('a refund that is processed after a chargeback was lost meanwhile is paid by the platform', async ({
+test('a refund that is processed after a chargeback was lost meanwhile is paid by the platform, until it fails', async ({
   service,
   orders,
 }) => {
   // Chargebacks that were lost before have taken the platform's balance.
   await simulator(service, 'POST', '/balance', { amountPaise: 2 * AMOUNT_PAISE });
-  const { order, process, end } = await chargedBackWhilePending(service, orders);
+  const { order, endRefund, end } = await chargedBackWhilePending(service, orders);
   await end('lost');
-  await process();
+  await endRefund('processed');
   await order.untilStatus('REFUNDED');
-  expect((await order.ledgerLines()).slice(1)).toEqual([
+  const processed = [
     `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
-    `paid_twice: platform_losses → refunds ${AMOUNT_PAISE}`,
+    `covered: platform_losses → merchant_held ${AMOUNT_PAISE}`,
+    `refund: merchant_held → refunds ${AMOUNT_PAISE}`,
+  ];
+  expect((await order.ledgerLines()).slice(1)).toEqual(processed);
+
+  await endRefund('failed');
+  await until(async () => (await order.ledgerLines()).length > 5);
+  await until(async () => (await order.row()).refundProcessedAt !== null);
+  expect((await order.ledgerLines()).slice(1)).toEqual([
+    ...processed,
+    `refund_failed: refunds → merchant_held ${AMOUNT_PAISE}`,
+    `recovered: merchant_held → platform_losses ${AMOUNT_PAISE}`,
   ]);
+  expect(await order.made('refunds')).toHaveLength(1);
 });

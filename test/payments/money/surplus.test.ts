@@ -5,6 +5,7 @@ import {
   atRazorpay,
   ledgerOf,
   madeAtGateway,
+  openChargeback,
   orderBeingPaid,
   simulator,
   withCallbacks,
@@ -15,19 +16,14 @@ import { cancelWithRetries } from '../../support/orders.ts';
 import { serviceTest } from '../../support/service-test.ts';
 import type { TestService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
+import { aRefusingMerchant } from '../../webhooks/deliveries.ts';
 
 const AMOUNT_PAISE = 49_950;
 const REFUND = '/v1/payments/*/refund';
 
-/** A merchant whose webhooks fail, so that an order in a final status still waits for their retries. */
-async function deafMerchant(service: TestService): Promise<Merchant> {
-  const deaf = await service.newMerchant();
-  deaf.receiver.answerWith(() => 500);
-  return deaf;
-}
-
+// With webhooks that fail, an order in a final status still waits for their retries.
 const test = serviceTest({ time: 'real' }).extend('deaf', { scope: 'file' }, ({ service }) =>
-  deafMerchant(service),
+  aRefusingMerchant(service),
 );
 
 test.afterEach(async ({ service }) => {
@@ -138,10 +134,11 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
     });
   });
 
-  test('with `refund.processed_at` null until the bank has processed it', async ({
+  test('with `refund.processed_at` null until the bank has processed it, and a chargeback that is lost meanwhile is paid by the platform', async ({
     service,
     merchant,
   }) => {
+    await simulator(service, 'POST', '/balance', { amountPaise: 2 * AMOUNT_PAISE });
     const { order, payLate } = await aCancelledOrder(service, merchant);
     await setSwitches(service, 'all', { refundsStartPending: true });
     const paymentId = await payLate();
@@ -153,9 +150,16 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
     });
     await setSwitches(service, 'all', { refundsStartPending: false });
     const [refund] = await madeAtGateway(service, paymentId, 'refunds');
+    const end = await openChargeback(service, paymentId);
+    await end('lost');
     await simulator(service, 'POST', `/refunds/${refund?.id}/end`, { status: 'processed' });
     await until(async () => (await merchant.sandbox.read(order)).refund?.processed_at !== null);
     expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
+    expect((await ledgerOf(service, order.order_number)).lines.slice(1)).toEqual([
+      `reversal: surplus → refunds ${AMOUNT_PAISE}`,
+      `covered: platform_losses → surplus ${AMOUNT_PAISE}`,
+      `refund: surplus → refunds ${AMOUNT_PAISE}`,
+    ]);
   });
 
   test('once, however often and in whatever way it is reported', async ({ service, merchant }) => {
