@@ -198,5 +198,7 @@ describe('a cancel, while a payment session is open', () => {
     expect((await order.read()).status).toBe('ACCEPTED');
     await order.pay();
     await order.untilStatus('PAID');
+    // Further cancels are 502 for some seconds, but not of an order that cannot be cancelled.
+    expect((await order.cancel()).status).toBe(400);
   });
 });

@@ -114,6 +114,7 @@ export class Order {
   }
 
   async apply(event: OrderEvent): Promise<void> {
+    // The event stays in the inbox until then, because a validator counts it.
     await this.applyNow(event);
     this.inbox.remove(event);
   }
@@ -127,10 +128,10 @@ export class Order {
     const queued = { command: commandOf(name, message), message };
     if (this.known.has(queued) || !this.hasBegun || this.inbox.hasWake()) return;
     if (this.cancel.isAnsweredBy(queued, this.state)) return;
-    const isCancel = queued.command.type === 'cancel';
-    if (isCancel && this.cancel.hasJustFailed()) throw failureOf(gatewayAway());
     const refusal = this.inbox.refusalOf(queued.command, this.state);
     if (refusal) throw failureOf(refusal);
+    const isCancel = queued.command.type === 'cancel';
+    if (isCancel && this.cancel.hasJustFailed()) throw failureOf(gatewayAway());
   }
 
   private async applyNow(event: OrderEvent): Promise<void> {
@@ -201,7 +202,7 @@ export class Order {
     refuse(queued, notRecorded(queued, result));
   }
 
-  /** Takes over steps that the database has. */
+  /** Takes over steps that the database has, just recorded or not, and begins what follows from them. */
   private takeOver(steps: readonly KnownStep[]): void {
     const before = this.state;
     this.known.add(steps);
