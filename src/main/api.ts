@@ -15,7 +15,7 @@ await runMain(
     const tracing = await startTracing(config, 'api', log);
     const { client: temporal } = await openTemporal(config, log, tracing.client);
     const sql = connectDatabase(databaseUrl, { name: 'api', maxConnections: 20 });
-    const { app, readiness } = await composeApi({ config, sql, temporal, log });
+    const { app, readiness, background } = await composeApi({ config, sql, temporal, log });
     const wanted = { host: config.host, port: config.port, variable: 'PORT' };
     const server = await listenOn(wanted, (place) =>
       startHttpServer(app, { ...place, readiness, log }),
@@ -25,6 +25,7 @@ await runMain(
     log.info({ port: server.port }, 'The API accepts requests');
     await stopRequested();
     await server.stop();
+    await background.finish();
     await metrics.stop();
     await tracing.stop();
     await sql.end({ timeout: 1 });

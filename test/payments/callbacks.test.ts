@@ -112,6 +112,21 @@ describe('a callback', () => {
     await api.stop();
   });
 
+  test('that is processed after its answer is processed before the API ends', async ({
+    service,
+    kit,
+    gateway,
+  }) => {
+    const { order, body } = await kit.aPaymentNotYetHeardOf();
+    const api = await startApiInstance(service);
+    await gateway.addFault({ kind: 'held', method: 'GET', path: '/v1/payments/*' });
+    expect((await kit.callBack(body, api)).status).toBe(200);
+    const stopped = api.stop();
+    await gateway.endFaults();
+    await stopped;
+    await until(async () => (await kit.read(order)).status === 'PAID');
+  });
+
   test('that is forged costs no statement of the database', async ({ service, kit }) => {
     const { origin, statements } = await startCountedApi(service);
     const { body } = await kit.aPaymentNotYetHeardOf();

@@ -37,7 +37,13 @@ export async function startApiInstance(
     responseTimeoutMs,
     gatewayTimeoutMs: UNTIL_MS,
   };
-  const { app, readiness } = await composeApi({ config, sql, temporal, log, ...patience });
+  const { app, readiness, background } = await composeApi({
+    config,
+    sql,
+    temporal,
+    log,
+    ...patience,
+  });
   const place = { host: '127.0.0.1', port: 0, readinessGraceMs: 0 };
   const server = await startHttpServer(app, { ...place, ...limits, readiness, log });
   const origin = `http://127.0.0.1:${server.port}`;
@@ -50,6 +56,7 @@ export async function startApiInstance(
       createApiClient(origin, keys[environment], environment),
     async stop() {
       await server.stop();
+      await background.finish();
       await sql.end({ timeout: 1 });
     },
   };

@@ -124,7 +124,7 @@ export async function startTestService({
     adapters,
   };
   await registerSearchAttributes(temporal.client, temporal.namespace);
-  const { app, readiness, pages, ofBuyers } = await composeApi(resources);
+  const { app, readiness, background, pages, ofBuyers } = await composeApi(resources);
   const server = await startHttpServer(app, {
     host: '127.0.0.1',
     port,
@@ -202,6 +202,7 @@ export async function startTestService({
     },
     async stop() {
       await server.stop();
+      await background.finish();
       await Promise.all(merchants.map(({ receiver }) => receiver.stop()));
       await simulator.close();
       await production?.close();

@@ -102,7 +102,7 @@ function composeAuthenticate(deps: Parameters<typeof createRenewHmac>[0]) {
 }
 
 /**
- * Builds the HTTP application with all routes.
+ * Builds the HTTP application with all routes. `background` has work that continues after its answer.
  *
  * @throws ConfigError if API_SECRET_PEPPER or WEBHOOK_SECRET_KEYS is missing
  */
@@ -110,6 +110,7 @@ export async function composeApi(resources: Resources) {
   const { config, sql, temporal, log, responseTimeoutMs, adapters = GATEWAY_ADAPTERS } = resources;
   const { callbackTimeoutMs, gatewayTimeoutMs = API_GATEWAY_TIMEOUT_MS } = resources;
   const pepper = required(config, 'API_SECRET_PEPPER');
+  const background = createBackgroundWork(log);
   const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
   const present = createOrderPresenter(config.publicBaseUrl);
   const { durations } = config;
@@ -132,7 +133,7 @@ export async function composeApi(resources: Resources) {
     ...helpers.map((helper) => commandRoute({ gatewaySlots }, helper)),
     failAfterWorkRoute(sql),
     ...ofBuyers,
-    ...callbackRoutes({ sql, workflows, gateways, log, callbackTimeoutMs }, adapters),
+    ...callbackRoutes({ sql, workflows, gateways, log, background, callbackTimeoutMs }, adapters),
   ];
   const declared = [...merchantCommands(commands), ...helpers];
   const documentation = documentationOf(routes, config.publicBaseUrl);
@@ -161,7 +162,7 @@ export async function composeApi(resources: Resources) {
     checkResponses: config.nodeEnv === 'test',
     responseTimeoutMs,
   });
-  return { app, readiness, pages, ofBuyers };
+  return { app, readiness, background, pages, ofBuyers };
 }
 
 /**

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { raiseAlert } from '../../alerts/alerts.ts';
+import type { BackgroundWork } from '../../background-work.ts';
 import { ENVIRONMENTS, type Environment } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { envelopeOf, success } from '../../http/responses/envelope.ts';
 import { HttpRefusal } from '../../http/responses/errors.ts';
 import type { Limiter } from '../../limiter.ts';
-import { createSlots } from '../../http/limits/slots.ts';
+import { createSlots, limiterByEnvironment } from '../../http/limits/slots.ts';
 import type { GatewayAdapter } from '../gateway/adapter.ts';
 import type { CaptureDeps } from './captures.ts';
 import { confirmPayment, recordPayment, recordSessionClosed } from './captures.ts';
@@ -35,12 +36,14 @@ import {
 const RESPOND_WITHIN_MS = 1500;
 
 /**
- * How many signed callbacks are processed at the same time: of one gateway in one environment, and of all. The
- * gateway repeats the others, and reconciliation finds their payments.
+ * How many signed callbacks of an environment are processed at the same time: of one gateway, and of all. The gateway
+ * repeats the others, and reconciliation finds their payments.
  */
 const CALLBACKS_AT_ONCE = { ofOne: 32, ofAll: 64 };
 
 export interface CallbackRouteDeps extends CaptureDeps {
+  /** Has what is still processed after its answer. */
+  background: BackgroundWork;
   /** Replaces the 1.5 s after which a callback is answered, for tests that wait for the processing. */
   callbackTimeoutMs?: number | undefined;
 }
@@ -53,12 +56,13 @@ export function callbackRoutes(
   deps: CallbackRouteDeps,
   adapters: readonly GatewayAdapter[],
 ): Route[] {
-  const slots = createSlots(
-    CALLBACKS_AT_ONCE,
-    'Too many callbacks at the same time: send it again',
+  const slots = limiterByEnvironment(() =>
+    createSlots(CALLBACKS_AT_ONCE, 'Too many callbacks at the same time: send it again'),
   );
   return adapters.flatMap((adapter) =>
-    ENVIRONMENTS.map((environment) => callbackRoute({ ...deps, slots }, adapter, environment)),
+    ENVIRONMENTS.map((environment) =>
+      callbackRoute({ ...deps, slots: slots[environment] }, adapter, environment),
+    ),
   );
 }
 
@@ -112,16 +116,18 @@ async function receive(
 ): Promise<void> {
   const { slots, callbackTimeoutMs = RESPOND_WITHIN_MS } = deps;
   const stored = Promise.withResolvers<void>();
-  const processed = slots.run(gatewaySubject(from.gateway, from.environment), async () => {
+  const processed = slots.run(from.gateway, async () => {
     if (callback.event === null) return storeMalformed(deps, from, callback.eventId, body);
     const { event } = callback;
     const { eventId, name } = event;
     const written = { ...from, eventId, event: name, body, reports: reportedBy(event) };
     if (!(await writeCallback(deps.sql, written))) return;
     stored.resolve();
-    await processEvent(deps, from, event).catch((err: unknown) =>
+    const ended = processEvent(deps, from, event).catch((err: unknown) =>
       deps.log.error({ err, event: name }, 'A callback failed: reconciliation processes it'),
     );
+    deps.background.begin(() => ended);
+    await ended;
   });
   const timeout = stored.promise.then(() => sleep(callbackTimeoutMs, undefined, { ref: false }));
   await Promise.race([processed, timeout]);
