@@ -75,7 +75,7 @@ export interface OrderRecord {
   settlement: FoundSettlement | null;
 }
 
-/** Local activities. Each is one SQL statement, and idempotent by order and step number. */
+/** Local activities, idempotent by order and step number. Each writes with one SQL statement, after reads. */
 export interface DatabaseActivities {
   /**
    * Reads what the database has of an order. The first read records the start of the order.

@@ -141,7 +141,7 @@ const beginRequest =
     await next();
   };
 
-/** Those of one page load are a dozen, and many people may share an address. An answer costs less than a millisecond. */
+/** One page load makes a dozen requests, and many people may share an address. An answer costs less than a millisecond. */
 const PUBLIC_REQUESTS_PER_SECOND = 200;
 
 interface Unmatched {

@@ -174,7 +174,7 @@ const handle =
     const { input, rawBody } = await readInput(ctx, route);
     nameUnknownFields(ctx, route, input);
     const work = () => {
-      // It would delay the work behind it, and no one waits for it.
+      // The client left while its request waited for its turn: its work would only delay that of others.
       if (ctx.res.destroyed) throw new DomainError('BAD_REQUEST', 'The client has gone');
       return route.handle(input, { ...callerOf(ctx), requestId, log, rawBody });
     };

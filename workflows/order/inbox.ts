@@ -90,7 +90,7 @@ export class Inbox {
 
   /**
    * The refusal of a command after the commands that are queued before it. Undefined when it is legal then. A queued
-   * payment may turn out not to be captured, so it counts only if the command is legal with it.
+   * payment may turn out not to be captured: a command that is legal with it, or without it, is not refused yet.
    */
   refusalOf(command: Command, state: OrderState): DomainError | undefined {
     const queued = this.events.flatMap((event) => (event.kind === 'command' ? event.queued : []));

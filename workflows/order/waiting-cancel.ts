@@ -15,7 +15,7 @@ export class WaitingCancel {
     return this.queued === undefined;
   }
 
-  /** The id of the cancel that the end of the closing answers. After a lost workflow task, only the step has it. */
+  /** The id of the cancel that waits for the closing. After a lost workflow task, only the closing's step has it. */
   commandId({ pendingOperation }: OrderState): string | undefined {
     const { commandId } = this.queued?.message ?? {};
     return (

@@ -17,8 +17,8 @@ CREATE TABLE gateway_callbacks (
   -- The gateway's API has not returned the payment yet, or not as the callback reports it. Until then its order
   -- offers no payment, and reconciliation asks the gateway: see unconfirmed_callbacks.
   is_unconfirmed boolean NOT NULL DEFAULT false CHECK (NOT is_unconfirmed OR gateway_payment_id IS NOT NULL),
-  -- It reports a refund of a recorded payment, by others, or by this service if it has failed: unconfirmed until the
-  -- gateway was asked for the refunds of the payment, and they are recorded.
+  -- It reports a refund by others of a recorded payment, or that a refund by this service has failed. It is unconfirmed
+  -- until the gateway was asked for the payment's refunds and they are recorded.
   reports_refund boolean NOT NULL DEFAULT false
 );
 CREATE VIEW shared.gateway_callbacks AS SELECT gateway, named_ids FROM gateway_callbacks;
@@ -68,7 +68,7 @@ BEGIN
       AND (payment.utr IS NOT NULL OR p_reports->>'utr' IS NULL));
     is_news := is_unconfirmed;
   ELSIF report = 'refund' THEN
-    -- One of others waits for its payment first, if that is not recorded.
+    -- A refund by others of a payment that is not recorded: the payment is recorded first.
     reports_refund := is_recorded OR p_reports->>'by' = 'this service';
     is_unconfirmed := true;
   ELSIF report = 'chargeback' THEN

@@ -51,7 +51,7 @@ WHERE captured_at < (SELECT service_now()) - left_to_its_process()
 
 -- The state of the payments that an order has not applied: 'confirmed' if one makes it PAID next, 'reported' if the
 -- gateway must still be asked about one, 'looked_at' if one is not whole, until all of it was refunded. Null if
--- there is none; only then can the order be paid.
+-- there is none; only then can the order be paid. Of several the first in the alphabet counts.
 CREATE FUNCTION unapplied_capture_of(p_order_number text) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT min(state) FROM (
     SELECT CASE WHEN p.is_whole THEN 'confirmed' ELSE 'looked_at' END AS state

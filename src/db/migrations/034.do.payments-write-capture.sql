@@ -81,7 +81,7 @@ BEGIN
   WHERE p.gateway = o.gateway AND p.gateway_payment_id = p_gateway_payment_id AND p.order_number = o.order_number
     AND u.gateway = o.gateway AND u.gateway_payment_id = p_gateway_payment_id
     AND coalesce(p.notified_at < service_now() - left_to_its_process(), true)
-    -- What was reported after the gateway was asked may say more: it is asked again first.
+    -- A callback that came after the gateway was asked may report a refund: who received it asks again, and claims it.
     AND NOT EXISTS (SELECT FROM unconfirmed_callbacks c
       WHERE c.gateway = o.gateway AND c.gateway_payment_id = p_gateway_payment_id)
     -- The sandbox's helper notifies the order itself, because its request waits for the result.
@@ -93,8 +93,8 @@ END $$;
 
 -- Records a capture as the gateway's API has returned it, and ends its session: as paid, or, if the order cannot become
 -- PAID by it, so that the buyer can have another session. It also ends the state of the callbacks that have reported
--- the capture, and claims it. Like every writer it locks the order first. Of a capture that an order has taken, or that
--- is being refunded as surplus, only what was not known is added.
+-- the capture, and claims it. Like every writer it locks the order first. To a capture that an order has taken, or that is
+-- being refunded as surplus, it adds only facts that were not known.
 --
 -- All results are null if the service does not have the order.
 CREATE FUNCTION write_capture(
@@ -105,7 +105,7 @@ CREATE FUNCTION write_capture(
   OUT order_number text,
   OUT merchant_id text,
   OUT is_taken boolean,   -- the order has taken it
-  OUT fits boolean,       -- the order can become, or has become, PAID by it
+  OUT fits boolean,       -- the order has become PAID by it, or it is whole and of the order's amount
   OUT next text           -- see claim_capture
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -149,7 +149,7 @@ BEGIN
   PERFORM confirm_callbacks(p_gateway, id, asked_at);
 
   IF payment.gateway_payment_id IS NULL THEN
-    -- An order has taken it, or it is being refunded.
+    -- An order has taken it, it is being refunded, or it is recorded with another order.
     fits := is_taken;
     PERFORM write_late_facts(p_gateway, id, p_payment) FROM payments p
     WHERE p.gateway = p_gateway AND p.gateway_payment_id = id AND p.order_number = o.order_number;

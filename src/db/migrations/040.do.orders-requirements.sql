@@ -80,7 +80,7 @@ BEGIN
   -- An order that is not delivered has no window: any waiting dispute counts.
   IF 'no_dispute_waiting' = ANY (p_requires)
       AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity')
-      -- An equal request that died may have marked the order again after the refusal.
+      -- A dispute that was refused does not count: an equal request that died may have marked the order with it again.
       AND is_recorded(o.order_number, o.waiting_dispute_id) THEN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', waiting_dispute_of(o));
   END IF;
@@ -101,7 +101,7 @@ BEGIN
       AND NOT is_recorded(o.order_number, p_command_id) THEN
     RETURN '{"outcome": "command_not_recorded"}';
   END IF;
-  -- After the command's row was found: the step that closes the session does not look for it again.
+  -- Stays behind command_recorded: if a session is open, src/orders/steps/record-step.ts asks for the command no more.
   IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
     RETURN '{"outcome": "session_open"}';
   END IF;

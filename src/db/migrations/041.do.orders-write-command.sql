@@ -62,7 +62,7 @@ BEGIN
     INSERT INTO order_commands VALUES (c.*);
     latest := c;
   END IF;
-  -- A command whose step is recorded keeps the line that it has, because the workflow may lack the step.
+  -- Once the step is recorded, a repeat writes no line: an earlier one stays until the workflow has the step.
   IF p_wake_after_ms IS NOT NULL AND NOT has_step THEN
     INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
     VALUES (p_order_number, 'command', c.command_id, service_now() + p_wake_after_ms * interval '1 millisecond')

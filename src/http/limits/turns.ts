@@ -5,9 +5,9 @@ import { RESPONSE_TIMEOUT_MS, WAITING_SHARE } from './deadline.ts';
 import { limiterByEnvironment, type LimiterByEnvironment } from './slots.ts';
 
 /**
- * Requests that change orders, at the same time in one environment: one merchant alone has half of them. More
- * complete no more orders a second on two processors, and take longer (docs/adr/0016). On a machine that answers
- * eight calls a second they take one second. With 16 some took longer than the 4.5 s of a response there.
+ * Requests that change orders, at the same time in one environment: one merchant alone has half of them. With more of
+ * them, two processors complete no more orders a second, and each request takes longer (docs/adr/0016): on a machine
+ * that answers eight calls a second, a second with these, and with 16 sometimes more than the 4.5 s of a response.
  */
 export const CHANGES_AT_ONCE = 8;
 
@@ -33,8 +33,8 @@ export interface Turns {
 }
 
 /**
- * Creates the {@link Turns} of a process. Who must wait longer is refused before anything was begun, and told to
- * come back once those that wait have begun: clients that come back earlier would take the time of the work.
+ * Creates the {@link Turns} of a process. A request whose turn does not come in time is refused before its work has begun.
+ * Its client is told to come back once those that wait now have begun, because an earlier repeat would delay them.
  *
  * @param responseTimeoutMs in which a request is answered
  * @returns their refusals are `TOO_MANY_REQUESTS` with `Retry-After`

@@ -50,7 +50,8 @@ export interface CommandResult extends ReplayState {
 export const DEFAULT_REASON = 'Asked for by the merchant';
 
 /**
- * Records the command, then sends its message to the order's workflow, unless it is a repeat.
+ * Records the command, then sends its message to the order's workflow, unless it is a repeat. If this process dies in
+ * between, the client's repeat sends it: a wake only brings the workflow what is waiting in the order's row.
  *
  * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`, `INVALID_STATE`
  */
@@ -80,7 +81,7 @@ async function sendRecorded<Name extends SentMessage>(
 ): Promise<CommandResult> {
   const command = { ...message, commandId, tryNumber };
   const before = replayed && (await findCarriedOut(deps.sql, command));
-  const after = before || (await updateOrder(deps, command));
+  const after = before || (await carryOut(deps, command));
   return { order: deps.present(after), replayed, mismatch };
 }
 
@@ -98,14 +99,14 @@ interface RecordedMessage<Name extends SentMessage> extends CommandRef {
  * @throws DomainError the refusal, after the command's row was marked as refused
  * @throws Error any other failure: the command may still be carried out
  */
-async function updateOrder<Name extends SentMessage>(
+async function carryOut<Name extends SentMessage>(
   deps: SendDeps,
   command: RecordedMessage<Name>,
 ): Promise<OrderRow> {
   try {
     await sendUpdate(deps, command);
   } catch (error) {
-    const carriedOut = await findAfterFailure(deps.sql, command, error);
+    const carriedOut = await settleFailure(deps.sql, command, error);
     if (carriedOut) return carriedOut;
     throw error;
   }
@@ -122,7 +123,7 @@ async function updateOrder<Name extends SentMessage>(
  *
  * @returns the order, if the command was carried out
  */
-async function findAfterFailure(
+async function settleFailure(
   sql: Sql,
   { orderNumber, commandId, tryNumber }: RecordedMessage<SentMessage>,
   failure: unknown,

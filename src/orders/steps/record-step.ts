@@ -21,7 +21,7 @@ const MOVEMENTS: Partial<Record<`${Funds}-${Funds}`, 'capture' | 'release' | 're
 };
 
 /**
- * Creates the only writer of an order after its creation. The SQL function `record_step` writes the
+ * Creates the only writer of an order's steps after its creation. The SQL function `record_step` writes the
  * row, the step, the webhook event with its bytes, the delivery and the ledger line in one statement,
  * once for each step number. Only the order's workflow calls it, so the values that are read beforehand stay valid.
  * What others change (docs/who-writes-what.md), `record_step` checks as requirements on the locked row, or reads again.

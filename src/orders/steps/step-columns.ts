@@ -60,7 +60,7 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
       deadlineAt && kind === 'payment_link' ? deadlineAt : before.paymentLinkExpiresAt,
     completesAt: kind === 'completion' ? deadlineAt : null,
     updatedAt: new Date(step.atMs),
-    // As they are shown: record_step compares what others may have written since.
+    // Others write these two. If record_step finds other values, webhook and mails are made again with them.
     paymentUtr: before.paymentUtr,
     reversedPaise: before.reversedPaise,
     ...paymentColumns(before, input),
@@ -77,7 +77,7 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
 function paymentColumns(before: StepContext, { step, payment }: RecordStepInput) {
   if (payment) {
     return {
-      // record_step refuses a payment through another gateway than the order's.
+      // Does not change: record_step refuses a payment through another gateway than the order's.
       gateway: payment.gateway,
       gatewayPaymentId: payment.gatewayPaymentId,
       paymentUtr: before.capturedUtr,

@@ -28,7 +28,7 @@ export interface RecordedCapture {
   merchantId: string;
   /** True if its order has taken it. */
   isTaken: boolean;
-  /** True if it can make, or has made, its order PAID. */
+  /** True if it has made its order PAID, or is whole and of the order's amount. */
   fits: boolean;
   /**
    * What the caller does next, for which it has claimed the capture: see the view `unapplied_captures`. `notify` only

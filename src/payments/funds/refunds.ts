@@ -95,7 +95,12 @@ export async function refundSurplus(
   const surplus = await claimSurplus(deps.sql, payment);
   if (!surplus) await refundOrderAgain(deps, payment);
   const mails = surplus?.processedAt === null ? await refundCapture(deps, surplus) : [];
-  await clearAlert(deps.sql, 'refund_failed', paymentSubject(payment), 'the refund was made again');
+  await clearAlert(
+    deps.sql,
+    'refund_failed',
+    paymentSubject(payment),
+    'nothing of it is left to refund',
+  );
   return mails;
 }
 

@@ -192,7 +192,7 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
   const askedAtMs = performance.now();
   const payments = await deps.gateways.forOrder(order).closeSession(gatewaySessionId);
   for (const payment of payments.filter(isCaptured)) {
-    // The result tells the order of a payment that fits.
+    // One that fits is returned: the order's workflow, which has asked, then makes the order PAID.
     const recorded = await recordCapture(deps, { at: order, payment, gatewaySessionId, askedAtMs });
     const { gatewayPaymentId } = payment;
     if (recorded?.fits) {

@@ -32,8 +32,8 @@ export type BackgroundAttempts = ReturnType<typeof createBackgroundAttempts>;
 export function createBackgroundAttempts(deps: BackgroundAttemptDeps) {
   const { sendsWebhooks = true, handOverAfterMs = HAND_OVER_AFTER_MS, background, log } = deps;
 
-  /** @returns true if the webhook needs no further attempt */
-  async function makeAttempt(attempt: () => Promise<AttemptOutcome>): Promise<boolean> {
+  /** Makes the attempt. @returns true if the webhook needs no further one */
+  async function endsDelivery(attempt: () => Promise<AttemptOutcome>): Promise<boolean> {
     if (!sendsWebhooks) return false;
     try {
       const { outcome } = await attempt();
@@ -48,7 +48,7 @@ export function createBackgroundAttempts(deps: BackgroundAttemptDeps) {
   /** If the attempt does not end the webhook, the order's workflow takes it over. */
   function beginAttempt(orderNumber: string, attempt: () => Promise<AttemptOutcome>): void {
     background.begin(async (signal) => {
-      if (await makeAttempt(attempt)) return;
+      if (await endsDelivery(attempt)) return;
       await sleep(handOverAfterMs, undefined, { signal }).catch(() => undefined);
       await wakeOrder(deps, orderNumber);
     });
