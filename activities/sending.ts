@@ -4,7 +4,7 @@ import type { MailActivities, WebhookActivities } from '../src/contracts/activit
 import type { MailAttemptDeps } from '../src/mail/attempt.ts';
 import { attemptMail } from '../src/mail/attempt.ts';
 import type { AttemptDeps } from '../src/webhooks/schedule/attempt.ts';
-import { attemptManually, attemptScheduled } from '../src/webhooks/schedule/attempts.ts';
+import { attemptManually, attemptScheduled } from '../src/webhooks/schedule/leased-attempts.ts';
 import { continueResend } from '../src/webhooks/resend/resend-progress.ts';
 import { withHeartbeats } from './heartbeats.ts';
 
@@ -20,7 +20,7 @@ export type SendingDeps = AttemptDeps & MailAttemptDeps;
 export function createSendingActivities(deps: SendingDeps): WebhookActivities & MailActivities {
   return {
     async sendWebhook({ deliveryId }) {
-      const result = await attemptScheduled(deps, deliveryId, { isWorkflow: true });
+      const result = await attemptScheduled(deps, deliveryId, { takesOver: true });
       switch (result.outcome) {
         case 'accepted':
           return;

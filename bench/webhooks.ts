@@ -12,7 +12,7 @@ import { createOrderPresenter } from '../src/orders/presenter.ts';
 import { createStepWriter, readOrder } from '../src/orders/steps/record-step.ts';
 import { DEFAULT_DENIED_PORTS } from '../src/webhooks/sending/address-guard.ts';
 import { createAttemptLog } from '../src/webhooks/schedule/attempt-log.ts';
-import { attemptScheduled } from '../src/webhooks/schedule/attempts.ts';
+import { attemptScheduled } from '../src/webhooks/schedule/leased-attempts.ts';
 import { createSecretBox } from '../src/secret-box.ts';
 import { createWebhookSender } from '../src/webhooks/sending/sender.ts';
 import { DAY_MS, DURATIONS, registerMerchant, writeOrder } from './fixtures.ts';

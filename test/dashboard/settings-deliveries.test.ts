@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';

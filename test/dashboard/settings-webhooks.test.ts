@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { EVENT_TYPES } from '../../src/domain/index.ts';
 import { findEndpoint } from '../../src/webhooks/endpoints/endpoints.ts';
-import { attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import { auditOf } from '../support/audit.ts';
 import { writeOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';

@@ -3,7 +3,7 @@ import { expect, onTestFinished, vi } from 'vitest';
 import type { Attempt, AttemptKind, AttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
 import { ATTEMPT_LEASE_MS } from '../../src/domain/index.ts';
 import { createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
-import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';

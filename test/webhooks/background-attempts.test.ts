@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { ATTEMPT_LEASE_MS } from '../../src/domain/index.ts';
 import { createStepWriter } from '../../src/orders/steps/record-step.ts';
 import { createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
-import { attemptLeased } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptLeased } from '../../src/webhooks/schedule/leased-attempts.ts';
 import { createBackgroundAttempts } from '../../src/webhooks/schedule/background-attempts.ts';
 import { sweep } from '../support/gateway.ts';
 import { eventNames } from '../../dev/orders/history.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, vi } from 'vitest';
 import { assertClockAgrees } from '../../src/webhooks/sending/clock.ts';
-import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { deliveriesOf } from './deliveries.ts';

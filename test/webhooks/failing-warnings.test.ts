@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { WEBHOOK_RETRY_DELAYS_MS } from '../../src/domain/index.ts';
 import { sendMail } from '../../src/mail/public.ts';
-import { attemptManually } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptManually } from '../../src/webhooks/schedule/leased-attempts.ts';
 import {
   lastAttempts,
   warnOfFailingEndpoints,

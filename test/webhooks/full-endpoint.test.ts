@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import { listDeliveries } from '../../src/webhooks/lists/delivery-list.ts';
 import { WebhookNotAttemptedError } from '../../src/webhooks/sending/sender.ts';
 import { writeOrder } from '../support/orders.ts';

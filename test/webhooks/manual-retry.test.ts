@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { WEBHOOK_RETRY_DELAYS_MS } from '../../src/domain/index.ts';
-import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import type { Delivery } from '../../src/webhooks/lists/delivery-list.ts';
 import { removeWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 import { retryDelivery } from '../../src/webhooks/resend/manual-retry.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
 import type { EventType } from '../../src/domain/index.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
-import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import type { ListPart } from '../../src/db/list-part.ts';
 import type { DeliveryPageFilter } from '../../src/webhooks/lists/delivery-pages.ts';
 import { pageDeliveries } from '../../src/webhooks/lists/delivery-pages.ts';

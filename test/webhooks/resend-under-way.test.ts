@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import { latestResend } from '../../src/webhooks/resend/resend-progress.ts';
 import { resendSelected } from '../../src/webhooks/resend/resend.ts';
 import { TEST_ACTOR } from '../support/actor.ts';

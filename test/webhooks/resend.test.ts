@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
-import { attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import { removeWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 import type { ResendDeps } from '../../src/webhooks/resend/resend.ts';
 import { latestResend } from '../../src/webhooks/resend/resend-progress.ts';

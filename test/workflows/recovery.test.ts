@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
 import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
 import { wakeOrder } from '../../src/orders/wake/wake-order.ts';

@@ -162,9 +162,8 @@ export class Order {
       switch (result.outcome) {
         case 'recorded':
           this.takeOver([result.recorded]);
-          if (isStepOf(asked, result.recorded) && !this.cancel.mayWait(queued, this.state)) {
-            return queued.answer?.resolve();
-          }
+          if (this.cancel.mayWait(queued, this.state)) return this.cancel.keep(queued);
+          if (isStepOf(asked, result.recorded)) return queued.answer?.resolve();
           break;
         case 'repeated':
           return queued.answer?.resolve();

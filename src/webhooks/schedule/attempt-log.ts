@@ -22,7 +22,7 @@ export interface Attempt {
   /** The attempt begins only if the delivery is due by this time. Null: at any time. */
   dueBy: Date | null;
   /** True if the order's workflow sends the delivery from now on, so that nothing needs to wake it. */
-  isWorkflow?: boolean;
+  takesOver?: boolean;
 }
 
 export interface AttemptContext extends DeliveryToSend {
@@ -103,18 +103,18 @@ export function createAttemptLog(sql: Sql) {
     },
 
     /**
-     * Reads a delivery whose attempt did not begin. With `isWorkflow`, the order's workflow also takes it over.
+     * Reads a delivery whose attempt did not begin. With `takesOver`, the order's workflow also takes it over.
      *
      * @returns undefined when there is no such delivery
      */
     async find({
       deliveryId,
-      isWorkflow = false,
-    }: Pick<Attempt, 'deliveryId' | 'isWorkflow'>): Promise<IdleDelivery | undefined> {
+      takesOver = false,
+    }: Pick<Attempt, 'deliveryId' | 'takesOver'>): Promise<IdleDelivery | undefined> {
       const [row] = await sql<IdleDelivery[]>`
         WITH taken_over AS (
           UPDATE webhook_deliveries SET wake_at = NULL
-          WHERE ${isWorkflow} AND delivery_id = ${deliveryId} AND wake_at IS NOT NULL
+          WHERE ${takesOver} AND delivery_id = ${deliveryId} AND wake_at IS NOT NULL
         )
         SELECT state, is_erased, next_attempt_at, coalesce(attempt_until > service_now(), false) AS is_under_way,
           clock_timestamp() AS database_now
@@ -143,9 +143,9 @@ async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | u
       UPDATE webhook_deliveries AS d SET
         attempt_token = wanted.token,
         attempt_until = service_now() + ${ATTEMPT_LEASE_MS} * interval '1 millisecond',
-        wake_at = CASE WHEN wanted."isWorkflow" THEN NULL ELSE d.wake_at END
+        wake_at = CASE WHEN wanted."takesOver" THEN NULL ELSE d.wake_at END
       FROM jsonb_to_recordset(${sql.json(attempts.map((attempt) => ({ ...attempt })))}) AS wanted
-        ("deliveryId" text, token text, kind attempt_kind, "dueBy" timestamptz, "isWorkflow" boolean)
+        ("deliveryId" text, token text, kind attempt_kind, "dueBy" timestamptz, "takesOver" boolean)
       WHERE d.delivery_id = wanted."deliveryId" AND d.delivery_id = ANY (${idsOf(attempts)})
         AND NOT d.is_erased AND (d.attempt_until IS NULL OR d.attempt_until < service_now())
         AND (wanted.kind = 'manual' OR d.state = 'PENDING')

@@ -37,7 +37,7 @@ export async function makeAttempt(
   attempt: Attempt,
 ): Promise<{ after: AfterAttempt; error: string | null }> {
   const { attemptLog, sender, now = Date.now } = deps;
-  const { dueBy: _, isWorkflow: _isWorkflow, ...identity } = attempt;
+  const { dueBy: _, takesOver: _takesOver, ...identity } = attempt;
   const { merchantId, environment } = context;
   const at = new Date();
   const request = requestOf(deps, context, at);

@@ -5,8 +5,8 @@ import type { LeasedDelivery } from '../../orders/public.ts';
 import { wakeOrder } from '../../orders/public.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { AttemptDeps } from './attempt.ts';
-import type { AttemptOutcome } from './attempts.ts';
-import { attemptLeased, attemptScheduled } from './attempts.ts';
+import type { AttemptOutcome } from './leased-attempts.ts';
+import { attemptLeased, attemptScheduled } from './leased-attempts.ts';
 
 /**
  * Earlier than any second attempt, and later than the step's workflow task. A Signal that arrives while a task ends

@@ -32,17 +32,17 @@ export type AttemptOutcome =
  * Makes the next scheduled attempt of a delivery, if it is due, with the current URL and secret. The attempt's
  * number comes from the recorded attempts, so a process that dies during an attempt does not use up one of the five.
  *
- * @param options.isWorkflow the order's workflow sends the delivery from now on, so nothing needs to wake it
+ * @param options.takesOver the order's workflow sends the delivery from now on, so nothing needs to wake it
  * @throws Error for an internal fault, which does not count as an attempt either
  */
 export async function attemptScheduled(
   deps: AttemptDeps,
   deliveryId: string,
-  { isWorkflow = false } = {},
+  { takesOver = false } = {},
 ): Promise<AttemptOutcome> {
   const { now = Date.now } = deps;
   const dueBy = new Date((await now()) + EARLY_TOLERANCE_MS);
-  const attempt = { ...newAttempt(deliveryId, 'scheduled', dueBy), isWorkflow };
+  const attempt = { ...newAttempt(deliveryId, 'scheduled', dueBy), takesOver };
   const context = await begin(deps, attempt);
   if (!context) return outcomeWithoutAttempt(deps, attempt);
   return abandonOnError(deps, attempt, () => attemptOrPostpone(deps, context, attempt));
