@@ -53,8 +53,9 @@ export async function changeOf(
   service: TestService,
   order: DirectOrder,
   command: Command,
+  nowMs = Date.now(),
 ): Promise<Change> {
-  const decision = decide(await stateOf(service, order), command, Date.now());
+  const decision = decide(await stateOf(service, order), command, nowMs);
   if (decision.outcome === 'changed') return decision;
   throw decision.error;
 }

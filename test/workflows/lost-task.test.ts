@@ -193,6 +193,19 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
   expect(await order.handle.result()).toMatchObject({ status: 'CANCELLED' });
 });
 
+test('a cancel is refused if the lost workflow task has begun the expiry of the payment link', async ({
+  service,
+  orders,
+}) => {
+  const { order_number, cancel } = await orders.beingPaid();
+  const order = await orders.workflowOf({ order_number });
+  const tomorrowMs = Date.now() + DAY_SECONDS * 1000;
+  const expired = await changeOf(service, order, { type: 'expire' }, tomorrowMs);
+  await writeAsLost(service, order, expired, {});
+  expect((await cancel()).status).toBe(400);
+  await order.untilStatus('CANCELLED');
+});
+
 test.for([
   ['before its order is cancelled', true],
   ['afterwards', false],

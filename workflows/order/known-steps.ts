@@ -73,9 +73,13 @@ export function isStepOf(asked: RecordStepInput, { step, commandId, payment }: K
   if (![asked.step.kind, asked.ifNoSessionOpen?.kind].includes(step.kind)) return false;
   // The command of a payment may be one of the sandbox's helper, which only the database knows.
   if (asked.payment) return isSamePayment(payment, asked.payment);
-  // The id of a cancel belongs to the step that answers it.
-  return commandId === (step.kind === 'CLOSING_PAYMENT' ? null : (asked.commandId ?? null));
+  // The id of a cancel belongs to the step that answers it, and an expiry closes, too.
+  if (step.kind === 'CLOSING_PAYMENT') return closingCause(step) === closingCause(asked.step);
+  return commandId === (asked.commandId ?? null);
 }
+
+const closingCause = ({ pendingOperation: closing }: Step) =>
+  closing?.kind === 'closing' ? closing.cause : undefined;
 
 /** False also when there is no payment to compare. */
 function isSamePayment(one?: PaymentRef | null, other?: PaymentRef | null): boolean {
