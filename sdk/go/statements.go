@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// LineType is paid, released, paid_out, refunded, refund_failed, reversed or charged_back. More values may come.
+// LineType is paid, released, paid_out, refunded, refund_failed, reversed, charged_back or covered. More values may come.
 type LineType string
 
 // StatementLine is a movement of your money.

@@ -25,9 +25,9 @@ export async function readMoneyDays(
 ): Promise<MoneyDay[]> {
   const own = sql`merchant_id = ${merchantId} AND environment = ${environment}
     AND is_merchants_money(debit_account, credit_account)`;
-  // What a lost chargeback takes of a refund that has failed goes to the platform, which had paid the buyer.
+  // The platform pays a lost chargeback whose money a refund has taken, too, and takes it back if the refund fails.
   const toBuyer = sql`CASE WHEN t.credit_account IN ('refunds', 'platform_losses') THEN t.amount_paise
-    WHEN t.debit_account = 'refunds' THEN -t.amount_paise END`;
+    WHEN t.debit_account IN ('refunds', 'platform_losses') THEN -t.amount_paise END`;
   return sql<MoneyDay[]>`
     SELECT to_char(day, 'YYYY-MM-DD') AS day,
       coalesce(sum(amount_paise) FILTER (WHERE debit_account = 'gateway_clearing'), 0)::bigint

@@ -17,6 +17,7 @@ export const LINE_TYPES = [
   'refund_failed',
   'reversed',
   'charged_back',
+  'covered',
 ] as const;
 export type LineType = (typeof LINE_TYPES)[number];
 
@@ -81,7 +82,7 @@ const payoutsOfDay = (sql: Sql, { merchantId, environment }: MoneyOwner, day: st
 /** SQL: the type of line `t`. @param reversalKind the kind of the line's reversal */
 const typeOf = (sql: Sql, reversalKind: Fragment) => sql`
   CASE t.operation WHEN 'capture' THEN 'paid' WHEN 'release' THEN 'released'
-    WHEN 'refund' THEN 'refunded' WHEN 'recovered' THEN 'charged_back' WHEN 'covered' THEN 'charged_back' WHEN 'reversal' THEN
+    WHEN 'refund' THEN 'refunded' WHEN 'recovered' THEN 'charged_back' WHEN 'reversal' THEN
       CASE ${reversalKind} WHEN 'chargeback' THEN 'charged_back' ELSE 'reversed' END
     ELSE t.operation END`;
 

@@ -85,7 +85,9 @@ test('home has the money of the chosen days beside the days before, and what is 
   const refunds = [
     [2, 0],
     [5, 3],
-  ].map(([from = 0, to = 0]) => sum(from, to, returned) - sum(from, to, ['refund_failed']));
+  ].map(
+    ([from = 0, to = 0]) => sum(from, to, returned) - sum(from, to, ['refund_failed', 'covered']),
+  );
   expect(texts).toMatch(figuresText('Refunded', refunds[0] ?? 0, refunds[1] ?? 0));
   const dayPaid = (day: number) =>
     `${dayText(indianDay(day))}: ${rupeesText(sum(day, day, ['paid']))}`;

@@ -197,6 +197,33 @@ const surplus: Event = async (sql, order) => {
   return [];
 };
 
+async function chargebackOf(sql: Sql, { paymentId }: RandomOrder) {
+  const [row] = await sql<[{ movementId: string; amountPaise: number }]>`
+    SELECT reversal_id AS movement_id, amount_paise FROM gateway_reversals
+    WHERE gateway_payment_id = ${paymentId}`;
+  return row;
+}
+
+/** The bank processes a refund of the whole payment after a chargeback was lost, which the platform pays then. */
+const refundCovered: Event = async (sql, order, atMs) => {
+  const chargeback = await chargebackOf(sql, order);
+  const refunded = await refund(sql, order, atMs);
+  return [
+    { type: 'covered', ...chargeback, balanceChangePaise: chargeback.amountPaise },
+    ...refunded,
+  ];
+};
+
+/** Then the bank rejects that refund. */
+const failCovered: Event = async (sql, order, atMs) => {
+  const failed = await failRefund(sql, order, atMs);
+  const chargeback = await chargebackOf(sql, order);
+  return [
+    ...failed,
+    { type: 'charged_back', ...chargeback, balanceChangePaise: -chargeback.amountPaise },
+  ];
+};
+
 const whole = (amountPaise: number) => amountPaise;
 const part = (amountPaise: number) => Math.floor(amountPaise / 3);
 const rest = (amountPaise: number) => amountPaise - part(amountPaise);
@@ -214,6 +241,8 @@ const STORIES: readonly (readonly Event[])[] = [
   [pay, reverse('refund', whole, true)],
   [pay, reverse('refund', part, true), release(rest)],
   [pay, reverse('chargeback', whole, true)],
+  [pay, reverse('chargeback', whole, true), refundCovered, failCovered],
+  [pay, reverse('chargeback', part, true), refundCovered],
   [pay, release(), reverse('chargeback', whole, false)],
   [pay, release(), reverse('refund', part, false)],
 ];

@@ -217,7 +217,14 @@ export interface EventDetails {
 /** A movement of your money. */
 export interface StatementLine {
   readonly type: Open<
-    'paid' | 'released' | 'paid_out' | 'refunded' | 'refund_failed' | 'reversed' | 'charged_back'
+    | 'paid'
+    | 'released'
+    | 'paid_out'
+    | 'refunded'
+    | 'refund_failed'
+    | 'reversed'
+    | 'charged_back'
+    | 'covered'
   >;
   readonly amount: number;
   /** Added to the money that is held for you; `debit` is taken from it. */

@@ -36,7 +36,7 @@ CREATE TABLE ledger_transfers (
   CHECK ((operation IN ('reversal', 'loss', 'recovered', 'covered')) = (reversal_id IS NOT NULL)),
   -- The number of refunds of this payment that have failed before, after they were booked.
   refund_try integer NOT NULL DEFAULT 0
-    CHECK (refund_try = 0 OR operation IN ('refund', 'refund_failed')),
+    CHECK (refund_try = 0 OR operation IN ('refund', 'refund_failed', 'covered', 'recovered')),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments,
   FOREIGN KEY (gateway, reversal_id) REFERENCES gateway_reversals,
   CONSTRAINT ledger_transfers_payment_operation_key
@@ -46,7 +46,7 @@ CREATE VIEW shared.ledger_transfers AS SELECT transfer_id, gateway, gateway_paym
   merchant_id, environment, debit_account, credit_account, amount_paise, at, booked_at, movement_id, reversal_id,
   refund_try FROM ledger_transfers;
 CREATE INDEX ledger_transfers_by_order ON ledger_transfers (order_number);
-CREATE UNIQUE INDEX ledger_transfers_of_reversal ON ledger_transfers (gateway, reversal_id, operation)
+CREATE UNIQUE INDEX ledger_transfers_of_reversal ON ledger_transfers (gateway, reversal_id, operation, refund_try)
   WHERE reversal_id IS NOT NULL;
 -- The lines of a merchant's statement, by the day of their booking in Indian time.
 CREATE INDEX ledger_transfers_of_merchant
@@ -80,7 +80,8 @@ BEGIN
   RETURN NEW;
 END $$;
 CREATE TRIGGER ledger_tries_follow_each_other BEFORE INSERT ON ledger_transfers
-  FOR EACH ROW WHEN (NEW.operation = 'refund_failed' OR NEW.refund_try > 0)
+  FOR EACH ROW WHEN (NEW.operation = 'refund_failed'
+    OR (NEW.refund_try > 0 AND NEW.operation NOT IN ('covered', 'recovered')))
   EXECUTE FUNCTION refuse_try_out_of_order();
 
 -- The balance of a payment on an account. VOLATILE, so that it reads the lines as they are when it is called: a
@@ -127,7 +128,8 @@ CREATE FUNCTION book_line(
   o shared.orders, p_gateway_payment_id text, p_operation text,
   p_debit ledger_account, p_credit ledger_account, p_amount_paise bigint,
   p_at timestamptz DEFAULT service_now(),
-  p_movement_id text DEFAULT NULL, p_refund_try integer DEFAULT 0, -- of a release or refund
+  p_movement_id text DEFAULT NULL,    -- of a release or refund
+  p_refund_try integer DEFAULT 0,     -- of a refund, and of what the platform pays because of it
   p_reversal_id text DEFAULT NULL
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

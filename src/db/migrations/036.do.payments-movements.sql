@@ -28,7 +28,7 @@ BEGIN
     UPDATE gateway_reversals SET booked_paise = booked_paise - paise, platform_paise = platform_paise + paise
     WHERE gateway = payment.gateway AND reversal_id = lost.reversal_id;
     PERFORM book_line(o, payment.gateway_payment_id, 'covered', 'platform_losses', p_account, paise,
-      p_reversal_id => lost.reversal_id);
+      p_refund_try => refund_try_of(payment.gateway, payment.gateway_payment_id), p_reversal_id => lost.reversal_id);
   END LOOP;
 END $$;
 
@@ -132,7 +132,7 @@ BEGIN
     UPDATE gateway_reversals SET booked_paise = booked_paise + paise, platform_paise = platform_paise - paise
     WHERE gateway = p_gateway AND reversal_id = lost.reversal_id;
     PERFORM book_line(o, p_gateway_payment_id, 'recovered', refund.debit_account, 'platform_losses', paise,
-      p_reversal_id => lost.reversal_id);
+      p_refund_try => refund.refund_try, p_reversal_id => lost.reversal_id);
   END LOOP;
   PERFORM book_waiting_reversals(o, p_gateway_payment_id);
   UPDATE surplus_refunds s SET processed_at = NULL

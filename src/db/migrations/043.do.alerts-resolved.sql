@@ -47,7 +47,7 @@ WHERE kind = 'refunded_at_gateway' AND p.is_wholly_refunded
   AND NOT EXISTS (SELECT FROM shared.orders o WHERE o.order_number = p.order_number
     AND o.gateway_payment_id = p.gateway_payment_id AND o.status <> 'REFUNDED')
 UNION ALL
-SELECT alert_id, 'the refund was made again'
+SELECT alert_id, 'nothing of it is left to refund'
 FROM open JOIN shared.payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
   JOIN shared.orders o ON o.order_number = p.order_number AND o.gateway_payment_id = p.gateway_payment_id
 WHERE kind = 'refund_failed' AND o.refund_processed_at IS NOT NULL

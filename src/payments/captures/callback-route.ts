@@ -123,12 +123,12 @@ async function receive(
     const written = { ...from, eventId, event: name, body, reports: reportedBy(event) };
     if (!(await writeCallback(deps.sql, written))) return;
     stored.resolve();
-    const ended = processEvent(deps, from, event).catch((err: unknown) =>
+    await processEvent(deps, from, event).catch((err: unknown) =>
       deps.log.error({ err, event: name }, 'A callback failed: reconciliation processes it'),
     );
-    deps.background.begin(() => ended);
-    await ended;
   });
+  // The request answers with a failure itself.
+  deps.background.begin(() => processed.catch(() => undefined));
   const timeout = stored.promise.then(() => sleep(callbackTimeoutMs, undefined, { ref: false }));
   await Promise.race([processed, timeout]);
 }

@@ -165,6 +165,17 @@ export async function bookMovement(
     SELECT book_movement(${gateway}, ${gatewayPaymentId}, ${operation}, ${movementId}, ${amountPaise})`;
 }
 
+/** Records that the gateway has no live refund by this service of a payment: none is to be booked. */
+export async function forgetRefund(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<void> {
+  await sql`
+    UPDATE payments SET gateway_refund_paise = NULL
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND gateway_refund_paise IS NOT NULL`;
+}
+
 /**
  * Reads how the release or refund of an order has ended, of which its workflow may not know yet.
  *

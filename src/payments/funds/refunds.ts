@@ -18,7 +18,7 @@ import {
   finishRefundAgain,
 } from './failed-refund-queries.ts';
 import type { FundsRow } from './funds-queries.ts';
-import { bookMovement, findFunds, findMoved } from './funds-queries.ts';
+import { bookMovement, findFunds, findMoved, forgetRefund } from './funds-queries.ts';
 import type { SurplusRow } from './surplus-queries.ts';
 import { claimSurplus, finishSurplus } from './surplus-queries.ts';
 import type { Reversal } from '../reversals/reversal-queries.ts';
@@ -221,6 +221,7 @@ async function bookEarlierRefund(
     await bookRefund(deps.sql, lease, made);
     return true;
   }
+  await forgetRefund(deps.sql, lease);
   await recordRefunds(deps, order, refunds);
   const processed = new Set(
     refunds.filter(({ state }) => state === 'processed').map(({ reversalId }) => reversalId),

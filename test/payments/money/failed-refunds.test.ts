@@ -1,7 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { alertOnDifferences } from '../../../src/payments/reconcile/compare-gateway.ts';
+import {
+  bookRefundFailed,
+  finishRefundAgain,
+} from '../../../src/payments/funds/failed-refund-queries.ts';
+import { bookMovement } from '../../../src/payments/funds/funds-queries.ts';
 import { refundSurplus } from '../../../src/payments/funds/refunds.ts';
+import { writeReversal } from '../../../src/payments/reversals/reversal-queries.ts';
 import { settleOutside } from '../../../src/payments/settlement/settle-outside.ts';
 import { refundWorkflowId } from '../../../src/contracts/ids.ts';
 import { TEST_ACTOR } from '../../support/actor.ts';
@@ -272,6 +279,39 @@ test('a surplus refund that fails after a chargeback was lost is not made again'
     `refund_failed: refunds → surplus ${AMOUNT_PAISE}`,
     `recovered: surplus → platform_losses ${AMOUNT_PAISE}`,
   ]);
+});
+
+test('each refund of a payment that fails is booked back, however often a chargeback was lost before it', async ({
+  service: { sql },
+  orders,
+}) => {
+  const order = await orders.in('REFUNDED');
+  const payment = atRazorpay(await order.paymentId());
+  const lose = (reversalId: string) =>
+    writeReversal(
+      sql,
+      { gateway: 'razorpay', environment: 'sandbox' },
+      { reversalId, ...payment, kind: 'chargeback', amountPaise: 1000, state: 'lost' },
+      'gateway',
+    );
+  await lose(`disp_1${randomUUID()}`);
+  await bookRefundFailed(sql, payment);
+  for (const n of [2, 3]) {
+    // The bank processes the refund after another chargeback was lost, and rejects it then.
+    const amountPaise = AMOUNT_PAISE - (n - 1) * 1000;
+    await lose(`disp_${n}${randomUUID()}`);
+    await bookMovement(sql, payment, 'refund', { movementId: `rfnd_${randomUUID()}`, amountPaise });
+    await finishRefundAgain(sql, order.orderNumber);
+    expect((await order.ledgerLines()).slice(-2)).toEqual([
+      'covered: platform_losses → merchant_held 1000',
+      `refund: merchant_held → refunds ${amountPaise}`,
+    ]);
+    await bookRefundFailed(sql, payment);
+    expect((await order.ledgerLines()).slice(-2)).toEqual([
+      `refund_failed: refunds → merchant_held ${amountPaise}`,
+      'recovered: merchant_held → platform_losses 1000',
+    ]);
+  }
 });
 
 test('the database has at most one live way out of a payment', async ({ service, orders }) => {

@@ -201,7 +201,9 @@ class StatementLine(TypedDict):
     """A movement of your money. ``credit`` is added to what is held for you, ``debit`` is taken from it."""
 
     type: (
-        Literal["paid", "released", "paid_out", "refunded", "refund_failed", "reversed", "charged_back"]
+        Literal[
+            "paid", "released", "paid_out", "refunded", "refund_failed", "reversed", "charged_back", "covered"
+        ]
         | str
     )
     amount: Decimal
