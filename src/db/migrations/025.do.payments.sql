@@ -52,7 +52,7 @@ CREATE TABLE payments (
   -- The gateway's ids of its transfer and of this service's latest refund of it, once they are made.
   gateway_transfer_id text,
   gateway_refund_id text,
-  -- The amount of that refund; null once the gateway has none of this service that is live.
+  -- The amount of that refund; null once it has failed before it was booked.
   gateway_refund_paise bigint,
   PRIMARY KEY (gateway, gateway_payment_id)
 );

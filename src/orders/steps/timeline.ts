@@ -158,7 +158,7 @@ const otherEntries = (sql: Sql, orderNumber: string) => sql`
         t.at, jsonb_build_object('amount', t.amount_paise / 100.0) AS details, t.transfer_id::text
       FROM shared.ledger_transfers t JOIN orders o USING (order_number)
       WHERE t.order_number = ${orderNumber} AND (t.operation = 'refund_failed'
-        OR (t.refund_try > 0 AND t.gateway_payment_id = o.gateway_payment_id))
+        OR (t.operation = 'refund' AND t.refund_try > 0 AND t.gateway_payment_id = o.gateway_payment_id))
     ), reversals AS (
       SELECT m.kind, m.at, jsonb_build_object('gateway_id', r.reversal_id,
         'amount', r.amount_paise / 100.0) AS details, r.reversal_id

@@ -165,15 +165,16 @@ export async function bookMovement(
     SELECT book_movement(${gateway}, ${gatewayPaymentId}, ${operation}, ${movementId}, ${amountPaise})`;
 }
 
-/** Records that the gateway has no live refund by this service of a payment: none is to be booked. */
-export async function forgetRefund(
+/** Records that refunds of a payment by this service have failed: none of them is to be booked. */
+export async function forgetRefunds(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
+  failed: readonly { reversalId: string }[],
 ): Promise<void> {
   await sql`
     UPDATE payments SET gateway_refund_paise = NULL
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
-      AND gateway_refund_paise IS NOT NULL`;
+      AND gateway_refund_id = ANY (${failed.map(({ reversalId }) => reversalId)})`;
 }
 
 /**

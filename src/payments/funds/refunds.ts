@@ -18,7 +18,7 @@ import {
   finishRefundAgain,
 } from './failed-refund-queries.ts';
 import type { FundsRow } from './funds-queries.ts';
-import { bookMovement, findFunds, findMoved, forgetRefund } from './funds-queries.ts';
+import { bookMovement, findFunds, findMoved, forgetRefunds } from './funds-queries.ts';
 import type { SurplusRow } from './surplus-queries.ts';
 import { claimSurplus, finishSurplus } from './surplus-queries.ts';
 import type { Reversal } from '../reversals/reversal-queries.ts';
@@ -221,7 +221,9 @@ async function bookEarlierRefund(
     await bookRefund(deps.sql, lease, made);
     return true;
   }
-  await forgetRefund(deps.sql, lease);
+  // Not one that the list lacks, because a list may lag behind.
+  const failed = refunds.filter((refund) => isOurs(refund) && refund.state === 'failed');
+  await forgetRefunds(deps.sql, lease, failed);
   await recordRefunds(deps, order, refunds);
   const processed = new Set(
     refunds.filter(({ state }) => state === 'processed').map(({ reversalId }) => reversalId),

@@ -283,6 +283,7 @@ test('a surplus refund that fails after a chargeback was lost is not made again'
 
 test('each refund of a payment that fails is booked back, however often a chargeback was lost before it', async ({
   service: { sql },
+  merchant,
   orders,
 }) => {
   const order = await orders.in('REFUNDED');
@@ -312,6 +313,16 @@ test('each refund of a payment that fails is booked back, however often a charge
       'recovered: merchant_held → platform_losses 1000',
     ]);
   }
+  const { entries } = await merchant.sandbox.timeline({ order_number: order.orderNumber });
+  expect(
+    entries.map(({ kind }) => kind).filter((kind) => /^REFUND(ED|_FAILED)/.test(kind)),
+  ).toEqual([
+    'REFUND_FAILED',
+    'REFUNDED_AGAIN',
+    'REFUND_FAILED',
+    'REFUNDED_AGAIN',
+    'REFUND_FAILED',
+  ]);
 });
 
 test('the database has at most one live way out of a payment', async ({ service, orders }) => {
