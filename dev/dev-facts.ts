@@ -30,6 +30,9 @@ const demoUsersSchema = z.object({
 
 const devFactsSchema = z.object({
   apiBaseUrl: z.string(),
+  /** Programs outside of this project read these two. */
+  sandboxBasePath: z.string(),
+  productionBasePath: z.string(),
   temporalAddress: z.string(),
   /** Absent when `npm start` did not start Temporal. */
   temporalUiUrl: z.string().optional(),

@@ -1,3 +1,4 @@
+import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import type { ListenAddress } from '../../src/main/process/listen.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { overridden, type DevConfig } from '../config.ts';
@@ -177,6 +178,8 @@ export function publishFacts(
   supervisor.signal.throwIfAborted();
   const facts = {
     apiBaseUrl: localUrl(config.host, config.port),
+    sandboxBasePath: BASE_PATHS.sandbox,
+    productionBasePath: BASE_PATHS.production,
     temporalAddress: servers.temporalAddress,
     ...(servers.temporalUiUrl !== undefined && { temporalUiUrl: servers.temporalUiUrl }),
     ...(keepsMails(config) && { mailboxUrl: localUrl(LOOPBACK, config.mailboxPort) }),

@@ -17,6 +17,8 @@ function dataDirOf(environment: Record<string, string>): string {
   const operator = { ...USER, totpSecret: '' };
   publishedFacts.write(folder, {
     apiBaseUrl: '',
+    sandboxBasePath: '',
+    productionBasePath: '',
     temporalAddress: '',
     demoMerchant: { merchantId: '', sandbox: KEYS, production: KEYS },
     demoUsers: { merchant: USER, operator, secondOperator: operator },

@@ -36,6 +36,8 @@ async function demoAgainst(service: TestService, apiBaseUrl: string) {
   const operator = { ...user, totpSecret: '' };
   publishedFacts.write(dataDir, {
     apiBaseUrl,
+    sandboxBasePath: '/sandbox/api/merchant/v1',
+    productionBasePath: '/api/merchant/v1',
     temporalAddress: '',
     demoMerchant: { merchantId: '', sandbox: keys, production: keys },
     demoUsers: { merchant: user, operator, secondOperator: operator },

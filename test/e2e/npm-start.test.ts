@@ -27,6 +27,8 @@ describe('npm start, once it is ready,', () => {
     const keys = { apiKey: expect.any(String), apiSecret: expect.any(String) };
     expect(npm.facts()).toMatchObject({
       apiBaseUrl: `http://127.0.0.1:${PORT}`,
+      sandboxBasePath: '/sandbox/api/merchant/v1',
+      productionBasePath: '/api/merchant/v1',
       temporalAddress: `127.0.0.1:${temporalPort}`,
       temporalUiUrl: `http://127.0.0.1:${temporalUiPort}`,
       demoMerchant: { merchantId: expect.any(String), sandbox: keys, production: keys },
