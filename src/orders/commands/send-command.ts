@@ -106,7 +106,7 @@ async function carryOut<Name extends SentMessage>(
   try {
     await sendUpdate(deps, command);
   } catch (error) {
-    const carriedOut = await settleFailure(deps.sql, command, error);
+    const carriedOut = await finishFailedCommand(deps.sql, command, error);
     if (carriedOut) return carriedOut;
     throw error;
   }
@@ -123,7 +123,7 @@ async function carryOut<Name extends SentMessage>(
  *
  * @returns the order, if the command was carried out
  */
-async function settleFailure(
+async function finishFailedCommand(
   sql: Sql,
   { orderNumber, commandId, tryNumber }: RecordedMessage<SentMessage>,
   failure: unknown,
