@@ -88,6 +88,7 @@ export const lineFaults = (sql: Sql) => sql`
       ('reversal', 'surplus', 'refunds'),
       ('loss', 'platform_losses', 'refunds'),
       ('recovered', 'merchant_held', 'platform_losses'),
+      ('recovered', 'merchant_available', 'platform_losses'),
       ('recovered', 'surplus', 'platform_losses'),
       ('covered', 'platform_losses', 'merchant_held'),
       ('covered', 'platform_losses', 'surplus'),
@@ -163,8 +164,8 @@ export const surplusFaults = (sql: Sql) => sql`
 
 /**
  * Each reversal that took money has one line, of its amount or of the rest of the payment. The platform pays the
- * rest of a lost chargeback, and what a refund takes that the bank processed meanwhile, until that refund fails.
- * Any other reversal has no line.
+ * rest of a lost chargeback, and what a refund takes that the bank processed meanwhile, until that refund fails. It
+ * takes back at once what it pays because of a transfer. Any other reversal has no line.
  */
 export const reversalFaults = (sql: Sql) => sql`
   SELECT 'reversal', gateway_subject(coalesce(r.gateway, t.gateway), reversal_id), CASE

@@ -11,7 +11,7 @@ export const statementLineSchema = z
     type: z.enum(LINE_TYPES).meta({
       description:
         '`reversed` is a refund that was made at the gateway itself, `charged_back` a chargeback that was lost; ' +
-        '`covered` takes one back that the platform pays, because a refund has taken its money, too; ' +
+        '`covered` takes one back, because a refund or transfer has taken its money, too; ' +
         '`refund_failed` takes a `refunded` back, and the refund is made again. `paid_out` tells, days after a ' +
         '`released`, with which payout it reached your bank, and changes no balance. More may be added.',
     }),

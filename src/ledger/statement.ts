@@ -82,9 +82,8 @@ const payoutsOfDay = (sql: Sql, { merchantId, environment }: MoneyOwner, day: st
 /** SQL: the type of line `t`. @param reversalKind the kind of the line's reversal */
 const typeOf = (sql: Sql, reversalKind: Fragment) => sql`
   CASE t.operation WHEN 'capture' THEN 'paid' WHEN 'release' THEN 'released'
-    WHEN 'refund' THEN 'refunded' WHEN 'recovered' THEN 'charged_back' WHEN 'reversal' THEN
-      CASE ${reversalKind} WHEN 'chargeback' THEN 'charged_back' ELSE 'reversed' END
-    ELSE t.operation END`;
+    WHEN 'refund' THEN 'refunded' WHEN 'refund_failed' THEN 'refund_failed' WHEN 'covered' THEN 'covered'
+    ELSE CASE ${reversalKind} WHEN 'chargeback' THEN 'charged_back' ELSE 'reversed' END END`;
 
 /** SQL: the change of the merchant's held balance by line `t`, or by a sum of lines. */
 export const heldChange = (sql: Sql) => sql`

@@ -107,24 +107,20 @@ const pay: Event = async (sql, order, atMs) => {
   return [{ type: 'paid', amountPaise, balanceChangePaise: amountPaise, movementId: null }];
 };
 
-/** Everything that is left of the payment. */
-const release =
-  (leftPaise: (amountPaise: number) => number = (all) => all): Event =>
-  async (sql, order, atMs) => {
-    const gatewayTransferId = newId('trf');
-    await bookMovement(sql, refOf(order), 'release', {
-      movementId: gatewayTransferId,
-      amountPaise: order.amountPaise,
-    });
-    await recordStep(sql, order, {
-      kind: 'ORDER_COMPLETED',
-      atMs,
-      columns: { status: 'COMPLETED' },
-      movement: 'release',
-    });
-    const amountPaise = leftPaise(order.amountPaise);
-    return out('released', amountPaise, gatewayTransferId);
-  };
+const release: Event = async (sql, order, atMs) => {
+  const gatewayTransferId = newId('trf');
+  await bookMovement(sql, refOf(order), 'release', {
+    movementId: gatewayTransferId,
+    amountPaise: order.amountPaise,
+  });
+  await recordStep(sql, order, {
+    kind: 'ORDER_COMPLETED',
+    atMs,
+    columns: { status: 'COMPLETED' },
+    movement: 'release',
+  });
+  return out('released', order.amountPaise, gatewayTransferId);
+};
 
 const refund: Event = async (sql, order, atMs) => {
   const gatewayRefundId = newId('rfnd');
@@ -197,7 +193,7 @@ const surplus: Event = async (sql, order) => {
   return [];
 };
 
-async function chargebackOf(sql: Sql, { paymentId }: RandomOrder) {
+async function reversalOf(sql: Sql, { paymentId }: RandomOrder) {
   const [row] = await sql<[{ movementId: string; amountPaise: number }]>`
     SELECT reversal_id AS movement_id, amount_paise FROM gateway_reversals
     WHERE gateway_payment_id = ${paymentId}`;
@@ -206,7 +202,7 @@ async function chargebackOf(sql: Sql, { paymentId }: RandomOrder) {
 
 /** The bank processes a refund of the whole payment after a chargeback was lost, which the platform pays then. */
 const refundCovered: Event = async (sql, order, atMs) => {
-  const chargeback = await chargebackOf(sql, order);
+  const chargeback = await reversalOf(sql, order);
   const refunded = await refund(sql, order, atMs);
   return [
     { type: 'covered', ...chargeback, balanceChangePaise: chargeback.amountPaise },
@@ -217,34 +213,47 @@ const refundCovered: Event = async (sql, order, atMs) => {
 /** Then the bank rejects that refund. */
 const failCovered: Event = async (sql, order, atMs) => {
   const failed = await failRefund(sql, order, atMs);
-  const chargeback = await chargebackOf(sql, order);
+  const chargeback = await reversalOf(sql, order);
   return [
     ...failed,
     { type: 'charged_back', ...chargeback, balanceChangePaise: -chargeback.amountPaise },
   ];
 };
 
+/** The gateway makes the transfer, which had begun before the reversal. */
+const releaseCovered =
+  (type: 'reversed' | 'charged_back'): Event =>
+  async (sql, order, atMs) => {
+    const reversal = await reversalOf(sql, order);
+    const released = await release(sql, order, atMs);
+    return [
+      { type: 'covered', ...reversal, balanceChangePaise: reversal.amountPaise },
+      ...released,
+      { type, ...reversal, balanceChangePaise: 0 },
+    ];
+  };
+
 const whole = (amountPaise: number) => amountPaise;
 const part = (amountPaise: number) => Math.floor(amountPaise / 3);
-const rest = (amountPaise: number) => amountPaise - part(amountPaise);
 
 /** What can become of an order's money. */
 const STORIES: readonly (readonly Event[])[] = [
   [],
   [pay],
-  [pay, release()],
-  [pay, release()],
-  [pay, release()],
-  [pay, surplus, release()],
+  [pay, release],
+  [pay, release],
+  [pay, release],
+  [pay, surplus, release],
   [pay, refund],
   [pay, refund, failRefund, refundAgain],
   [pay, reverse('refund', whole, true)],
-  [pay, reverse('refund', part, true), release(rest)],
+  [pay, reverse('refund', part, true), releaseCovered('reversed')],
   [pay, reverse('chargeback', whole, true)],
+  [pay, reverse('chargeback', whole, true), releaseCovered('charged_back')],
   [pay, reverse('chargeback', whole, true), refundCovered, failCovered],
   [pay, reverse('chargeback', part, true), refundCovered],
-  [pay, release(), reverse('chargeback', whole, false)],
-  [pay, release(), reverse('refund', part, false)],
+  [pay, release, reverse('chargeback', whole, false)],
+  [pay, release, reverse('refund', part, false)],
 ];
 
 /** The orders, without their steps. */

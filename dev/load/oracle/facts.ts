@@ -78,11 +78,13 @@ const VIEWS = `
   -- Empty notes are an empty list.
   LATERAL (SELECT c.notes->>'order_number' AS order_number) n,
   LATERAL (SELECT count(*) FILTER (WHERE has_key) AS keyed_refunds, coalesce(sum(amount), 0) AS refunded_paise,
-    coalesce(sum(amount) FILTER (WHERE is_ours), 0) AS our_refunds_paise
+    coalesce(sum(amount) FILTER (WHERE is_ours), 0) AS our_refunds_paise,
+    min(at) FILTER (WHERE is_ours) AS refunded_at
     FROM live_refunds WHERE payment_id = c.id) r,
   LATERAL (SELECT count(*) AS live_transfers, coalesce(bool_or(on_hold), false) AS is_held,
     coalesce(sum(amount - amount_reversed), 0) AS transferred_paise,
-    coalesce(sum(amount - amount_reversed) FILTER (WHERE NOT on_hold), 0) AS released_paise
+    coalesce(sum(amount - amount_reversed) FILTER (WHERE NOT on_hold), 0) AS released_paise,
+    min(to_timestamp(created_at)) AS transferred_at
     FROM transfers WHERE source = c.id AND status <> 'failed') t;
 
   -- The time was lost by a restore, or the clocks of two processes may disagree about that.

@@ -32,31 +32,49 @@ BEGIN
   END LOOP;
 END $$;
 
--- Books everything that an order's payment has on merchant_held as released to the merchant or refunded, by the gateway's
--- transfer or refund, unless an operator has settled the order: something else then moved it. The caller has locked the
+-- Books the gateway's transfer of an order's whole payment. What was refunded or charged back at the gateway while the
+-- transfer was under way is then taken from merchant_available, as if it had come after the release: the platform pays it
+-- and takes it back. Does nothing once the transfer is booked. The caller has locked the order.
+CREATE FUNCTION book_transfer(o shared.orders, p_transfer_id text, p_at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF last_movement_of(o.gateway, o.gateway_payment_id) = 'release' THEN
+    RETURN;
+  END IF;
+  PERFORM book_line(o, r.gateway_payment_id, 'covered', 'platform_losses', 'merchant_held', r.booked_paise,
+    p_reversal_id => r.reversal_id)
+  FROM gateway_reversals r WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id;
+  PERFORM book_line(o, o.gateway_payment_id, 'release', 'merchant_held', 'merchant_available', o.amount_paise, p_at,
+    p_transfer_id);
+  PERFORM book_line(o, r.gateway_payment_id, 'recovered', 'merchant_available', 'platform_losses', r.booked_paise,
+    p_reversal_id => r.reversal_id)
+  FROM gateway_reversals r WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id;
+END $$;
+
+-- Books that an order's payment was released to the merchant or refunded, by the gateway's transfer or refund, or by
+-- the operator who has settled the order: that moves what the payment has on merchant_held. The caller has locked the
 -- order.
 CREATE FUNCTION book_held(p_order_number text, p_operation text, p_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   o shared.orders;
   payment payments;
-  held_paise bigint;
+  is_settled CONSTANT boolean := settlement_of(p_order_number) IS NOT NULL;
 BEGIN
   SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number;
   SELECT * INTO payment FROM payments p
   WHERE p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id;
-  IF settlement_of(p_order_number) IS NOT NULL THEN
-    payment.gateway_transfer_id := NULL;
-    payment.gateway_refund_id := NULL;
-  ELSIF p_operation = 'refund' THEN
-    PERFORM cover_refund(o, payment, 'merchant_held');
-  END IF;
-  held_paise := balance_of(o.gateway, o.gateway_payment_id, 'merchant_held');
-  IF p_operation = 'release' THEN
-    PERFORM book_line(o, o.gateway_payment_id, 'release', 'merchant_held', 'merchant_available', held_paise, p_at,
-      payment.gateway_transfer_id);
+  IF p_operation = 'release' AND NOT is_settled THEN
+    PERFORM book_transfer(o, payment.gateway_transfer_id, p_at);
+  ELSIF p_operation = 'release' THEN
+    PERFORM book_line(o, o.gateway_payment_id, 'release', 'merchant_held', 'merchant_available',
+      balance_of(o.gateway, o.gateway_payment_id, 'merchant_held'), p_at);
   ELSE
-    PERFORM book_line(o, o.gateway_payment_id, 'refund', 'merchant_held', 'refunds', held_paise, p_at,
-      payment.gateway_refund_id, refund_try_of(o.gateway, o.gateway_payment_id));
+    IF NOT is_settled THEN
+      PERFORM cover_refund(o, payment, 'merchant_held');
+    END IF;
+    PERFORM book_line(o, o.gateway_payment_id, 'refund', 'merchant_held', 'refunds',
+      balance_of(o.gateway, o.gateway_payment_id, 'merchant_held'), p_at,
+      CASE WHEN NOT is_settled THEN payment.gateway_refund_id END, refund_try_of(o.gateway, o.gateway_payment_id));
   END IF;
 END $$;
 

@@ -11,8 +11,13 @@ const DISPUTE_ANSWER_SECONDS = 72 * 3600;
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
+// Chargebacks that were lost before have taken the platform's balance.
+test.beforeEach(({ service }) =>
+  simulator(service, 'POST', '/balance', { amountPaise: 10 * AMOUNT_PAISE }),
+);
+
 test.afterEach(async ({ service }) => {
-  await setSwitches(service, 'all', { refundsStartPending: false });
+  await setSwitches(service, 'all', { refundsStartPending: false, transfersStay: 'processed' });
   const { ok, faults } = await verifyLedger(service.sql);
   expect({ ok, faults }).toEqual({ ok: true, faults: [] });
 });
@@ -86,6 +91,29 @@ test('a refund that was pending when the chargeback was opened is booked as soon
   ]);
 });
 
+test('a transfer that is processed after a chargeback was lost meanwhile is booked like one that came before it', async ({
+  service,
+  orders,
+}) => {
+  await setSwitches(service, 'all', { transfersStay: 'pending' });
+  const order = await orders.in('DELIVERED');
+  await order.update('advance', { seconds: 24 * 3600 });
+  await until(async () => (await order.made('transfers')).length === 1);
+  const end = await openChargeback(service, await order.paymentId());
+  await end('lost');
+  const [transfer] = await order.made('transfers');
+  await simulator(service, 'POST', `/transfers/${transfer!.id}/end`, { status: 'processed' });
+  await order.untilStatus('COMPLETED');
+  expect((await order.ledgerLines()).slice(1)).toEqual([
+    `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
+    `covered: platform_losses → merchant_held ${AMOUNT_PAISE}`,
+    `release: merchant_held → merchant_available ${AMOUNT_PAISE}`,
+    `recovered: merchant_available → platform_losses ${AMOUNT_PAISE}`,
+  ]);
+  expect(await order.openAlerts()).toEqual(['charged_back']);
+  expect(await order.made('transfers')).toHaveLength(1);
+});
+
 test('a chargeback that is lost after a refund is paid by the platform', async ({
   service,
   orders,
@@ -104,8 +132,6 @@ test('a refund that is processed after a chargeback was lost meanwhile is paid b
   service,
   orders,
 }) => {
-  // Chargebacks that were lost before have taken the platform's balance.
-  await simulator(service, 'POST', '/balance', { amountPaise: 2 * AMOUNT_PAISE });
   const { order, endRefund, end } = await chargedBackWhilePending(service, orders);
   await end('lost');
   await endRefund('processed');
