@@ -60,14 +60,14 @@ const utrOf = (gatewayPaymentId: string) => `utr_${gatewayPaymentId}`;
 async function recordStep(
   sql: Sql,
   order: RandomOrder,
-  step: { kind: string; atMs: number; columns: object; movement: string },
+  step: { kind: string; atMs: number; columns: object; movement: string; commandId?: string },
 ): Promise<void> {
   order.stepNumber += 1;
   const at = new Date(step.atMs).toISOString();
-  const { kind, atMs, movement } = step;
+  const { kind, atMs, movement, commandId = null } = step;
   const columns = { stepNumber: order.stepNumber, updatedAt: at, ...step.columns };
   const [row] = await sql<[{ outcome: string }]>`
-    SELECT record_step(${order.orderNumber}, ${sql.json({ number: order.stepNumber, kind, atMs })}, NULL, '{}', NULL,
+    SELECT record_step(${order.orderNumber}, ${sql.json({ number: order.stepNumber, kind, atMs })}, ${commandId}, '{}', NULL,
       ${jsonRow(sql, columns)}, NULL, ${movement}, NULL, NULL, NULL)->>'outcome' AS outcome`;
   if (row.outcome !== 'recorded') throw new Error(`${kind} is ${row.outcome}`);
 }
@@ -158,7 +158,7 @@ const refundAgain: Event = async (sql, order) => {
   return out('refunded', order.amountPaise, gatewayRefundId);
 };
 
-const out = (type: LineType, amountPaise: number, movementId: string) => [
+const out = (type: LineType, amountPaise: number, movementId: string | null) => [
   { type, amountPaise, balanceChangePaise: -amountPaise, movementId },
 ];
 
@@ -233,6 +233,15 @@ const releaseCovered =
     ];
   };
 
+/** The step of an operator's settlement is written again after a restore, which has lost the settlement. */
+const releaseSettled: Event = async (sql, order, atMs) => {
+  const step = { kind: 'ORDER_COMPLETED', columns: { status: 'COMPLETED' }, movement: 'release' };
+  await recordStep(sql, order, { ...step, atMs, commandId: `settle:${order.orderNumber}` });
+  const [left] = await sql<[{ paise: number }]>`
+    SELECT o.amount_paise - o.reversed_paise AS paise FROM orders o WHERE order_number = ${order.orderNumber}`;
+  return out('released', left.paise, null);
+};
+
 const whole = (amountPaise: number) => amountPaise;
 const part = (amountPaise: number) => Math.floor(amountPaise / 3);
 
@@ -248,6 +257,7 @@ const STORIES: readonly (readonly Event[])[] = [
   [pay, refund, failRefund, refundAgain],
   [pay, reverse('refund', whole, true)],
   [pay, reverse('refund', part, true), releaseCovered('reversed')],
+  [pay, reverse('refund', part, true), releaseSettled],
   [pay, reverse('chargeback', whole, true)],
   [pay, reverse('chargeback', whole, true), releaseCovered('charged_back')],
   [pay, reverse('chargeback', whole, true), refundCovered, failCovered],

@@ -67,7 +67,7 @@ const isOpenAt = (at: string) => `(${at} > v.recorded_at + interval '1 second'
 const INVARIANTS: readonly string[] = [
   // What this service has paid out, and what had left at the gateway before, is at most what was captured. What others
   // take of a payment that was paid out before is not in the service's hands. A payment is paid out when the gateway
-  // has accepted the refund or transfer, which may be pending there. When a hold was lifted, it does not tell.
+  // has accepted the refund or transfer, which may be pending there. When it lifted a hold, it does not tell.
   `SELECT known_order AS subject, format('%s: %s paise were paid out and %s taken of %s captured', payment_id, ours,
       others, amount_paise) AS fault
     FROM money, LATERAL (SELECT our_refunds_paise + released_paise AS ours) o,
@@ -76,7 +76,8 @@ const INVARIANTS: readonly string[] = [
       UNION ALL SELECT id, amount FROM chargebacks b WHERE b.payment_id = money.payment_id AND status = 'lost') t
       JOIN gateway_reversals v ON v.reversal_id = t.id AND v.gateway_payment_id = money.payment_id
         AND date_trunc('milliseconds', v.recorded_at) < coalesce(date_trunc('milliseconds',
-          least(moved_at, refunded_at, CASE WHEN NOT has_hold THEN transferred_at END)), 'infinity')) x
+          least(moved_at, refunded_at, CASE WHEN transferred_at >= date_trunc('second', release_started_at)
+            THEN transferred_at END)), 'infinity')) x
     WHERE ours > 0 AND ours + others > amount_paise`,
   // No order has a final status beside a movement to the other side, without an alert.
   `SELECT known_order AS subject, format('%s: the order is %s, %s paise are refunded and %s released, and no alert says so',

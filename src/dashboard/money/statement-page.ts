@@ -133,7 +133,7 @@ const TYPE_TITLES = {
   refund_failed: 'Refund failed',
   reversed: 'Refunded at the gateway',
   charged_back: 'Charged back',
-  covered: 'Paid by the platform',
+  covered: 'Held again',
 } as const satisfies Record<LineType, string>;
 
 /** What was held at the beginning, each kind of movement, and what was held at the end. */

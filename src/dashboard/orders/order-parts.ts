@@ -112,7 +112,7 @@ const OPERATIONS = {
   reversal: 'Taken back at the gateway',
   loss: 'Taken back at the gateway, paid by the platform',
   recovered: 'Taken back at the gateway before',
-  covered: 'Paid by the platform, because it had been sent before',
+  covered: 'Held again, because it had been sent before',
 } as const satisfies Record<RunningLine['operation'], string>;
 
 /** The ledger's lines of one order, with the balances after each; null if no money has moved. */

@@ -58,7 +58,9 @@ CREATE FUNCTION book_held(p_order_number text, p_operation text, p_at timestampt
 DECLARE
   o shared.orders;
   payment payments;
-  is_settled CONSTANT boolean := settlement_of(p_order_number) IS NOT NULL;
+  -- A restore may have lost the settlement, whose step is written again.
+  is_settled CONSTANT boolean := settlement_of(p_order_number) IS NOT NULL OR EXISTS (SELECT FROM shared.order_steps s
+    WHERE s.order_number = p_order_number AND s.command_id = 'settle:' || p_order_number);
 BEGIN
   SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number;
   SELECT * INTO payment FROM payments p
