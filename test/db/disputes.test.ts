@@ -46,7 +46,8 @@ async function deliveredOrder(sql: Sql, isRewritten = false) {
       const nowMs = at(state.stepNumber).getTime();
       const decision = decide(state, command, nowMs);
       if (decision.outcome === 'refused') throw decision.error;
-      const commandId = `cmd_${state.stepNumber}`;
+      const isSettlement = command.type.startsWith('settle');
+      const commandId = isSettlement ? `settle:${orderNumber}` : `cmd_${state.stepNumber}`;
       const origin = { actor: { name: actor ?? 'buyer', address: null }, reason: 'R' };
       if (body) await writeCommand(sql, { orderNumber, commandId, name: 'resolve', body, origin });
       const { step } = decision;

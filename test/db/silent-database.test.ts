@@ -53,7 +53,7 @@ test.for([
     url.hostname = 'localhost';
     url.port = String(proxy.port);
     url.searchParams.set('sslmode', sslmode);
-    const sql = connectDatabase(url.href, { maxConnections: 1, statementTimeoutMs: 100 });
+    const sql = connectDatabase(url.href, { maxConnections: 1, statementTimeoutMs: 3000 });
     onTestFinished(() => sql.end({ timeout: 1 }));
     const [before] = await sql`SELECT pg_backend_pid() AS pid`;
     proxy.hang();

@@ -25,7 +25,6 @@ import type { RacedOrder as Order } from './raced-order.ts';
 import { AMOUNT_PAISE, deliveredOrder, RELEASED_AFTER_MS } from './raced-order.ts';
 
 const PART_PAISE = 100;
-const REST_PAISE = AMOUNT_PAISE - PART_PAISE;
 
 const test = databaseTest()
   .extend('clock', { scope: 'file' }, ({ database }) => installTestClock(database))
@@ -95,8 +94,15 @@ const orderCompleted: Write = (sql, order) =>
 const STARTED = { status: 'DELIVERED', doing: 'releasing', stepNumber: 4, hasDispute: false };
 const WAITS = { status: 'DELIVERED', doing: null, stepNumber: 3 };
 const COMPLETED = { status: 'COMPLETED', doing: null, stepNumber: 5 };
-const released = (paise = AMOUNT_PAISE) => `release: merchant_held → merchant_available ${paise}`;
+const RELEASED = `release: merchant_held → merchant_available ${AMOUNT_PAISE}`;
 const reversed = (from: string, paise = AMOUNT_PAISE) => `reversal: ${from} → refunds ${paise}`;
+/** What was reversed before the end of a transfer is the merchant's debt. */
+const reversedBefore = (paise = AMOUNT_PAISE) => [
+  reversed('merchant_held', paise),
+  `covered: platform_losses → merchant_held ${paise}`,
+  RELEASED,
+  `recovered: merchant_available → platform_losses ${paise}`,
+];
 const CLAIMED = `capture: gateway_clearing → surplus ${AMOUNT_PAISE}`;
 const REFUNDED = `refund: surplus → refunds ${AMOUNT_PAISE}`;
 
@@ -143,37 +149,34 @@ const RACES: Record<string, Race> = {
     before: [releaseStarted],
     one: refundOfPart,
     other: orderCompleted,
-    oneFirst: [BOTH, ended(reversed('merchant_held', PART_PAISE), released(REST_PAISE))],
-    otherFirst: [BOTH, ended(released(), reversed('merchant_available', PART_PAISE))],
+    oneFirst: [BOTH, ended(...reversedBefore(PART_PAISE))],
+    otherFirst: [BOTH, ended(RELEASED, reversed('merchant_available', PART_PAISE))],
   },
   'a lost chargeback and the end of the release': {
     before: [releaseStarted],
     one: chargeback('lost', 'payment'),
     other: orderCompleted,
-    oneFirst: [BOTH, ended(reversed('merchant_held'))],
-    otherFirst: [BOTH, ended(released(), reversed('merchant_available'))],
+    oneFirst: [BOTH, ended(...reversedBefore())],
+    otherFirst: [BOTH, ended(RELEASED, reversed('merchant_available'))],
   },
   'a refund at the gateway and the booking of the release': {
     before: [releaseStarted],
     one: refundOfPart,
     other: releaseBooked,
-    oneFirst: [
-      ['recorded', 'written'],
-      { ...STARTED, lines: [reversed('merchant_held', PART_PAISE), released(REST_PAISE)] },
-    ],
+    oneFirst: [['recorded', 'written'], { ...STARTED, lines: reversedBefore(PART_PAISE) }],
     otherFirst: [
       ['written', 'recorded'],
-      { ...STARTED, lines: [released(), reversed('merchant_available', PART_PAISE)] },
+      { ...STARTED, lines: [RELEASED, reversed('merchant_available', PART_PAISE)] },
     ],
   },
   'a lost chargeback and the booking of the release': {
     before: [releaseStarted],
     one: chargeback('lost', 'payment'),
     other: releaseBooked,
-    oneFirst: [['recorded', 'written'], { ...STARTED, lines: [reversed('merchant_held')] }],
+    oneFirst: [['recorded', 'written'], { ...STARTED, lines: reversedBefore() }],
     otherFirst: [
       ['written', 'recorded'],
-      { ...STARTED, lines: [released(), reversed('merchant_available')] },
+      { ...STARTED, lines: [RELEASED, reversed('merchant_available')] },
     ],
   },
   'a settlement outside and the booking of the release': {
@@ -182,28 +185,28 @@ const RACES: Record<string, Race> = {
     other: releaseBooked,
     // The step of the settlement books it.
     oneFirst: [['recorded', 'written'], { ...STARTED, lines: null }],
-    otherFirst: [['written', 'refused'], { ...STARTED, lines: [released()] }],
+    otherFirst: [['written', 'refused'], { ...STARTED, lines: [RELEASED] }],
   },
   'a lost chargeback and the end of a booked release': {
     before: [releaseStarted, releaseBooked],
     one: chargeback('lost', 'payment'),
     other: orderCompleted,
-    oneFirst: [BOTH, ended(released(), reversed('merchant_available'))],
-    otherFirst: [BOTH, ended(released(), reversed('merchant_available'))],
+    oneFirst: [BOTH, ended(RELEASED, reversed('merchant_available'))],
+    otherFirst: [BOTH, ended(RELEASED, reversed('merchant_available'))],
   },
   'two bookings of the same release': {
     before: [releaseStarted],
     one: releaseBooked,
     other: releaseBooked,
-    oneFirst: [['written', 'written'], { ...STARTED, lines: [released()] }],
-    otherFirst: [['written', 'written'], { ...STARTED, lines: [released()] }],
+    oneFirst: [['written', 'written'], { ...STARTED, lines: [RELEASED] }],
+    otherFirst: [['written', 'written'], { ...STARTED, lines: [RELEASED] }],
   },
   'the end of a surplus refund and the end of the release': {
     before: [claim, releaseStarted],
     one: finish,
     other: orderCompleted,
-    oneFirst: [['written', 'recorded'], ended(CLAIMED, REFUNDED, released())],
-    otherFirst: [['recorded', 'written'], ended(CLAIMED, released(), REFUNDED)],
+    oneFirst: [['written', 'recorded'], ended(CLAIMED, REFUNDED, RELEASED)],
+    otherFirst: [['recorded', 'written'], ended(CLAIMED, RELEASED, REFUNDED)],
   },
   'the end of a surplus refund and a lost chargeback of the same capture': {
     before: [claim],
