@@ -25,7 +25,8 @@ export async function readMoneyDays(
 ): Promise<MoneyDay[]> {
   const own = sql`merchant_id = ${merchantId} AND environment = ${environment}
     AND is_merchants_money(debit_account, credit_account)`;
-  // The platform pays a lost chargeback whose money a refund has taken, too, and takes it back if the refund fails.
+  // The platform pays a reversal whose money a refund or transfer has taken, too. It takes that back if the refund fails.
+  // After a transfer it takes it back at once.
   const toBuyer = sql`CASE WHEN t.credit_account IN ('refunds', 'platform_losses') THEN t.amount_paise
     WHEN t.debit_account IN ('refunds', 'platform_losses') THEN -t.amount_paise END`;
   return sql<MoneyDay[]>`
