@@ -39,8 +39,12 @@ export { searchAllOrders } from './lists/search-all-orders.ts';
 export type { OverdueOrder } from './wake/wakeups.ts';
 export { findOverdueOrders } from './wake/wakeups.ts';
 export { signalOrder, wakeOrder } from './wake/wake-order.ts';
-export { findCarriedOut, isRecorded } from './commands/command-outcome.ts';
-export { commandIdOf, writeCommand } from './commands/command-queries.ts';
+export {
+  findCarriedOut,
+  isRecorded,
+  commandIdOf,
+  writeCommand,
+} from './commands/command-queries.ts';
 export type { OrderRow } from './rows.ts';
 export { ERASED, markErased } from './rows.ts';
 export type { DeliveryToSend, LeasedDelivery } from './steps/event-body.ts';

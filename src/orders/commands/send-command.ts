@@ -5,7 +5,14 @@ import { DomainError, isFinal, REFUSALS, refusalOf, transitionOf } from '../../d
 import { DISPUTE_LIMITS, findDisputeLimit } from '../steps/disputes.ts';
 import { findOrderByNumber } from '../lists/find-orders.ts';
 import type { PresentOrder } from '../presenter.ts';
-import { findCarriedOut, finishCommand, refuseCommand } from './command-outcome.ts';
+import {
+  findCarriedOut,
+  finishCommand,
+  refuseCommand,
+  findTarget,
+  writeCommand,
+  writeDispute,
+} from './command-queries.ts';
 import type {
   CommandRef,
   DisputeCommand,
@@ -13,7 +20,6 @@ import type {
   RecordedCommand,
   ReplayState,
 } from './command-queries.ts';
-import { findTarget, writeCommand, writeDispute } from './command-queries.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 import { differenceOf } from '../wake/compare-orders.ts';
 import type { WakeDeps } from '../wake/wake-order.ts';
