@@ -3,7 +3,6 @@ import { DomainError } from '../../src/domain/index.ts';
 import { runAdmin } from '../../src/main/admin/run.ts';
 import type { AdminService } from '../../src/main/admin/service.ts';
 import { createAdminService } from '../../src/main/admin/service.ts';
-import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import type { ProposalDeps, Proposer } from '../../src/proposals/context.ts';
 import type { Proposed } from '../../src/proposals/proposals.ts';
@@ -88,8 +87,9 @@ async function proposalDepsOf(service: AdminService): Promise<ProposalDeps> {
     publicBaseUrl,
     linkedAccountChangeMs: durations.linkedAccountChangeMs,
     workflows,
+    durations,
+    present,
     gateways: await service.gateways(),
-    commands: createOrderCommands({ sql, workflows, durations, present, log }),
   };
 }
 

@@ -23,7 +23,7 @@ export type { TimelinePart, TimelinePlace, TimelineRow } from './steps/timeline.
 export type { Timeline } from './steps/timeline-presenter.ts';
 export { findUnappliedState, readTimeline, timelinePlaceSchema } from './steps/timeline.ts';
 export { deadlineOf, isRefundForMerchant, presentToOperator } from './steps/timeline-presenter.ts';
-export type { OrderCommands } from './commands/commands.ts';
+export type { SendDeps } from './commands/send-command.ts';
 export type { DisputedOrder } from './lists/dispute-history.ts';
 export { findDisputeHistory } from './lists/dispute-history.ts';
 export type { OperatorDeps } from './commands/operator-commands.ts';

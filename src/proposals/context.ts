@@ -1,15 +1,11 @@
 import type { OperatorRole, ProposedAction } from '../accounts/public.ts';
-import type { AlertDeps } from '../alerts/alerts.ts';
 import type { Actor } from '../db/actor.ts';
 import type { MailDeps } from '../mail/public.ts';
 import type { AccountChangeDeps } from '../merchants/public.ts';
-import type { OrderCommands } from '../orders/public.ts';
+import type { SendDeps } from '../orders/public.ts';
 import type { Gateways } from '../payments/public.ts';
-import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 
-export interface ProposalDeps extends AlertDeps, MailDeps, AccountChangeDeps {
-  commands: OrderCommands;
-  workflows: OrderWorkflows;
+export interface ProposalDeps extends SendDeps, MailDeps, AccountChangeDeps {
   gateways: Gateways;
 }
 

@@ -16,10 +16,18 @@ import {
   settleOutside,
 } from '../payments/public.ts';
 import type { Before, Change, Proposal, ProposalDeps } from './context.ts';
+import type { CarryOutDeps } from './kind-rules.ts';
 import { defineKind } from './kind-rules.ts';
 
 /** The id of the command of a proposal about an order. A repeat has the same id. */
 const commandIdOf = ({ proposalId }: Proposal) => `proposal:${proposalId}`;
+
+/** The row of a command does not record that the proposal is carried out: the order's workflow may still refuse it. */
+const inCommand = (deps: CarryOutDeps, proposal: Proposal) => ({
+  ...deps,
+  commandId: commandIdOf(proposal),
+  alongside: undefined,
+});
 
 const isCommandRecorded = ({ sql }: ProposalDeps, { subject }: Proposal, commandId: string) =>
   isRecorded(sql, { orderNumber: subject, commandId });
@@ -58,16 +66,7 @@ export const refund = defineKind({
   needsNoComparison: (deps, proposal) => isCommandRecorded(deps, proposal, commandIdOf(proposal)),
   changes: changesOfOrder,
   carryOut: (deps, proposal) =>
-    refundForMerchant(
-      {
-        sql: deps.sql,
-        commands: deps.commands,
-        actor: deps.actor,
-        commandId: commandIdOf(proposal),
-      },
-      proposal.subject,
-      proposal.reason,
-    ),
+    refundForMerchant(inCommand(deps, proposal), proposal.subject, proposal.reason),
 });
 
 export const decide = defineKind({
@@ -82,16 +81,7 @@ export const decide = defineKind({
   needsNoComparison: (deps, proposal) => isCommandRecorded(deps, proposal, commandIdOf(proposal)),
   changes: changesOfOrder,
   carryOut: (deps, proposal, { winner }) =>
-    decideDispute(
-      {
-        sql: deps.sql,
-        commands: deps.commands,
-        actor: deps.actor,
-        commandId: commandIdOf(proposal),
-      },
-      proposal.subject,
-      { winner, reason: proposal.reason },
-    ),
+    decideDispute(inCommand(deps, proposal), proposal.subject, { winner, reason: proposal.reason }),
 });
 
 const settlement = z.strictObject({

@@ -1,11 +1,9 @@
 import { describe, expect } from 'vitest';
-import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import {
   decideDispute,
   raiseDisputeForBuyer,
 } from '../../src/orders/commands/operator-commands.ts';
-import { createOrderPresenter } from '../../src/orders/presenter.ts';
-import { TEST_ACTOR } from '../support/actor.ts';
+import { operatorOf } from '../support/operator-of.ts';
 import { until } from '../support/until.ts';
 import { open, post, textOf } from './buyer.ts';
 import { checkoutTest } from './checkout-test.ts';
@@ -219,10 +217,7 @@ test('after a decision for the merchant only an operator can raise another dispu
   const { order, merchant } = checkout;
   await dispute(checkout, REASON);
   await merchant.sandbox.command(order, 'dispute/evidence', { text: 'A photograph of the parcel' });
-  const { deps, config } = service;
-  const present = createOrderPresenter(config.publicBaseUrl);
-  const commands = createOrderCommands({ ...deps, durations: config.durations, present });
-  const operator = { sql: deps.sql, commands, actor: TEST_ACTOR };
+  const operator = operatorOf(service);
   await decideDispute(operator, order.order_number, { winner: 'merchant', reason: 'It was sent' });
   const refused = await dispute(checkout, `${REASON} Again.`);
   expect(refused.status).toBe(400);

@@ -4,7 +4,6 @@ import { transitionOf } from '../../src/domain/lifecycle.ts';
 import type { OrderActionId } from '../../src/dashboard/orders/actions.ts';
 import { createOrderActions, ORDER_ACTION_IDS } from '../../src/dashboard/orders/actions.ts';
 import { createGatewaySlots } from '../../src/payments/gateway/gateway-slots.ts';
-import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import { commandPath, merchantCommands } from '../../src/orders/routes/command-routes.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import { testHelpers } from '../../src/orders/routes/test-helpers.ts';
@@ -20,11 +19,11 @@ function commandsOf({ deps, config, origin, log }: TestService) {
   const { sql, workflows, gateways } = deps;
   const { durations } = config;
   const present = createOrderPresenter(origin);
-  const commands = createOrderCommands({ sql, workflows, durations, present, log });
+  const orders = { sql, workflows, durations, present, log };
   const sessions = { sql, workflows, gateways, sessionMs: durations.paymentSessionMs, log };
   const pay = createSandboxPayment(sessions);
-  const helpers = testHelpers({ sql, commands, present, pay, advanceAttempts: async () => 0 });
-  return [...merchantCommands(commands), ...helpers];
+  const helpers = testHelpers({ ...orders, pay, advanceAttempts: async () => 0 });
+  return [...merchantCommands(orders), ...helpers];
 }
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } })

@@ -1,4 +1,3 @@
-import { createOrderCommands } from '../../orders/commands/commands.ts';
 import { decideDispute, recoverForOperator } from '../../orders/commands/operator-commands.ts';
 import { findOrderAnywhere } from '../../orders/lists/find-orders.ts';
 import { createOrderPresenter } from '../../orders/presenter.ts';
@@ -194,9 +193,7 @@ async function operatorDeps(service: AdminService) {
   const { sql, actor, config, log } = service;
   const workflows = await service.workflows();
   const present = createOrderPresenter(config.publicBaseUrl);
-  const { durations } = config;
-  const commands = createOrderCommands({ sql, workflows, durations, present, log });
-  return { sql, actor, log, workflows, commands };
+  return { sql, actor, log, workflows, durations: config.durations, present };
 }
 
 function orderResult(order: Order): CommandResult {

@@ -9,14 +9,12 @@ import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import type { Readiness } from '../../http/server/readiness.ts';
 import { API_VERSION } from '../../http/versions.ts';
 import { createMerchantOrders } from '../../orders/lists/merchant-orders.ts';
-import type { PresentOrder } from '../../orders/presenter.ts';
-import type { OrderCommands } from '../../orders/public.ts';
+import type { SendDeps } from '../../orders/public.ts';
 import type { DeclaredCommand } from '../../orders/routes/command-routes.ts';
 import type { Gateways } from '../../payments/public.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import { createDeliveryRetries } from '../../temporal/delivery-retries.ts';
 import { createMailWorkflows } from '../../temporal/mail-workflows.ts';
-import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import { createWorkflowInspector } from '../../temporal/pending-activities.ts';
 import { createWebhookSender } from '../../webhooks/sending/sender.ts';
 import { composeAccounts } from './compose-accounts.ts';
@@ -27,9 +25,7 @@ import { createUrlCheck, webhookRules } from './webhook-rules.ts';
 export interface SharedWithApi {
   /** The commands on orders, of which the API has routes and the order's page has forms. */
   declared: readonly DeclaredCommand[];
-  present: PresentOrder;
-  commands: OrderCommands;
-  workflows: OrderWorkflows;
+  orders: SendDeps;
   gateways: Gateways;
   gatewaySlots: LimiterByEnvironment;
   readiness: Readiness;
@@ -45,17 +41,15 @@ export interface SharedWithApi {
 export function composeDashboard(resources: Resources, shared: SharedWithApi): Dashboard {
   const { config, sql, temporal, log } = resources;
   const { publicBaseUrl, dashboardRateLimitPerSecond: limitPerSecond, proposalAbovePaise } = config;
-  const { declared, gatewaySlots } = shared;
+  const { declared, orders, gatewaySlots } = shared;
   const retries = createDeliveryRetries(temporal);
   const dataBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
   const mails = createMailWorkflows(temporal);
   const notices = { sql, mailBox: dataBox, mails, publicBaseUrl };
   const proposals = {
     ...notices,
-    log,
+    ...orders,
     linkedAccountChangeMs: config.durations.linkedAccountChangeMs,
-    commands: shared.commands,
-    workflows: shared.workflows,
     gateways: shared.gateways,
   };
   return createDashboard({
@@ -78,7 +72,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): D
       orders: createMerchantOrders(sql),
       actions: createOrderActions(declared, { publicBaseUrl, gatewaySlots }),
       refundAsksAbovePaise: proposalAbovePaise,
-      paymentUrlOf: (order) => shared.present(order).payment_url,
+      paymentUrlOf: (order) => orders.present(order).payment_url,
       notices,
     },
     settings: {

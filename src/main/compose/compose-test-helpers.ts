@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { OrderCommands } from '../../orders/commands/commands.ts';
-import type { PresentOrder } from '../../orders/presenter.ts';
+import type { SendDeps } from '../../orders/commands/send-command.ts';
 import type { DeclaredCommand } from '../../orders/routes/command-routes.ts';
 import { bankHelpers } from '../../orders/routes/bank-helpers.ts';
 import { testHelpers } from '../../orders/routes/test-helpers.ts';
@@ -13,25 +12,22 @@ import { createAttemptClock } from '../../webhooks/schedule/advance-attempts.ts'
 /** What the API shares with the sandbox's test helpers. */
 interface Shared {
   readonly sessions: SessionDeps;
-  readonly commands: OrderCommands;
-  readonly present: PresentOrder;
+  readonly orders: SendDeps;
 }
 
 /** The test helpers of the sandbox, which act as the buyer, the buyer's bank and an operator. */
 export function composeTestHelpers(
   temporal: Client,
-  { sessions, commands, present }: Shared,
+  { sessions, orders }: Shared,
 ): DeclaredCommand[] {
   const { sql } = sessions;
   const inspector = createWorkflowInspector(temporal);
   return [
     ...testHelpers({
-      sql,
-      commands,
-      present,
+      ...orders,
       pay: createSandboxPayment(sessions),
       advanceAttempts: createAttemptClock({ sql, inspector }),
     }),
-    ...bankHelpers({ sql, present, ...createSandboxBank(sessions) }),
+    ...bankHelpers({ ...orders, ...createSandboxBank(sessions) }),
   ];
 }

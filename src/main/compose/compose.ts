@@ -16,7 +16,7 @@ import { createMailer } from '../../mail/mailer.ts';
 import { createAuthenticate } from '../../merchants/keys/authenticate.ts';
 import { createKeyUse } from '../../merchants/keys/key-use.ts';
 import { createRenewHmac } from '../../merchants/keys/renew-hmac.ts';
-import { createOrderCommands, type OrderCommands } from '../../orders/commands/commands.ts';
+import { raiseDispute, type SendDeps } from '../../orders/commands/send-command.ts';
 import type { OrderRow } from '../../orders/rows.ts';
 import { createOrderPresenter } from '../../orders/presenter.ts';
 import { orderRoutes } from '../../orders/routes/routes.ts';
@@ -72,7 +72,7 @@ const mailedEnvironments = ({ sandboxMails }: Config): Environment[] =>
 
 function buyerPages(
   { publicBaseUrl, supportEmail, buyerRateLimitPerSecond }: Config,
-  { sessions, gatewaySlots, commands }: BuyerPageDeps,
+  { sessions, gatewaySlots, orders }: BuyerPageDeps,
 ) {
   const inSlot = <Value>(order: OrderRow, work: () => Promise<Value>) =>
     gatewaySlots[order.environment].run(order.merchantId, work);
@@ -85,14 +85,14 @@ function buyerPages(
     openSession: (order) => inSlot(order, () => openSession(sessions, order)),
     refreshSession: (order, sessionId) =>
       inSlot(order, () => refreshSession(sessions, order.orderNumber, sessionId)),
-    raiseDispute: commands.raiseDispute,
+    raiseDispute: (dispute) => raiseDispute(orders, dispute),
   });
 }
 
 interface BuyerPageDeps {
   sessions: SessionDeps;
   gatewaySlots: LimiterByEnvironment;
-  commands: OrderCommands;
+  orders: SendDeps;
 }
 
 /** The check of a merchant's keys. */
@@ -114,19 +114,19 @@ export async function composeApi(resources: Resources) {
   const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
   const present = createOrderPresenter(config.publicBaseUrl);
   const { durations } = config;
-  const commands = createOrderCommands({ sql, workflows, durations, present, log });
+  const orders = { sql, workflows, durations, present, log };
   const gateways = await composeGateways(resources, gatewayTimeoutMs);
   const gatewaySlots = createGatewaySlots();
   const sessionMs = durations.paymentSessionMs;
   const sessions = { sql, workflows, gateways, sessionMs, log };
-  const helpers = composeTestHelpers(temporal, { sessions, commands, present });
+  const helpers = composeTestHelpers(temporal, { sessions, orders });
   const readiness = createReadiness({
     database: () => sql`SELECT 1`,
     temporal: () => temporal.workflowService.getSystemInfo({}),
   });
-  const ofBuyers = buyerPages(config, { sessions, gatewaySlots, commands });
+  const ofBuyers = buyerPages(config, { sessions, gatewaySlots, orders });
   const routes = [
-    ...orderRoutes({ sql, commands, present, gatewaySlots }),
+    ...orderRoutes({ ...orders, gatewaySlots }),
     ...eventRoutes({ sql, retries: createDeliveryRetries(temporal) }),
     statementRoute(sql),
     ...paymentSessionRoutes({ ...sessions, gatewaySlots }),
@@ -135,11 +135,10 @@ export async function composeApi(resources: Resources) {
     ...ofBuyers,
     ...callbackRoutes({ sql, workflows, gateways, log, background, callbackTimeoutMs }, adapters),
   ];
-  const declared = [...merchantCommands(commands), ...helpers];
+  const declared = [...merchantCommands(orders), ...helpers];
   const documentation = documentationOf(routes, config.publicBaseUrl);
   const { createOrderCommand } = documentation;
-  const ofOrders = { declared, present, commands, workflows, createOrderCommand };
-  const shared = { ...ofOrders, gateways, gatewaySlots, readiness };
+  const shared = { declared, orders, createOrderCommand, gateways, gatewaySlots, readiness };
   const { routes: pages, notFoundPage } = composeDashboard(resources, shared);
   const app = createApp({
     routes: [
@@ -214,7 +213,7 @@ export async function composeActivities(resources: Resources) {
     apiVersion: API_VERSION,
     retryDelaysMs: config.webhookRetryDelaysMs,
     workflows,
-    commands: createOrderCommands({ sql, workflows, durations, present, log }),
+    durations,
     linkedAccountChangeMs: durations.linkedAccountChangeMs,
     gateways: await composeGateways(resources, WORKER_GATEWAY_TIMEOUT_MS),
     sessionMs: durations.paymentSessionMs,

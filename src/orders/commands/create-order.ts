@@ -6,11 +6,9 @@ import { paiseFromRupees } from '../../domain/index.ts';
 import { addRequestFields } from '../../http/request-context.ts';
 import type { NewOrder } from './insert-order.ts';
 import { insertOrder } from './insert-order.ts';
-import type { PresentOrder } from '../presenter.ts';
-import type { WakeDeps } from '../wake/wake-order.ts';
 import { orderInputOf, wakeOrder } from '../wake/wake-order.ts';
 import type { CreateOrder } from '../schemas.ts';
-import type { CommandResult, SweepDuration } from './send-command.ts';
+import type { CommandResult, SendDeps } from './send-command.ts';
 
 export interface OrderDurations {
   paymentLinkMs: number;
@@ -18,9 +16,8 @@ export interface OrderDurations {
   disputeAnswerMs: number;
 }
 
-export interface CreateOrderDeps extends WakeDeps {
-  durations: OrderDurations & SweepDuration;
-  present: PresentOrder;
+export interface CreateOrderDeps extends SendDeps {
+  durations: OrderDurations & SendDeps['durations'];
 }
 
 export interface CreateOrderRequest {

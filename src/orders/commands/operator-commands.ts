@@ -3,8 +3,9 @@ import type { Actor } from '../../db/actor.ts';
 import type { Alongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
-import type { OrderCommands } from './commands.ts';
 import { isRecorded, newCommandId } from './command-queries.ts';
+import type { SendDeps } from './send-command.ts';
+import { raiseDispute, sendCommand } from './send-command.ts';
 import { findOrderAnywhere } from '../lists/find-orders.ts';
 import type { OrderRow } from '../rows.ts';
 import type { Order } from '../schemas.ts';
@@ -12,9 +13,7 @@ import type { WakeDeps } from '../wake/wake-order.ts';
 import { wakeOrder } from '../wake/wake-order.ts';
 import { decisionSchema, disputeSchema, refundSchema } from '../schemas.ts';
 
-export interface OperatorDeps {
-  sql: Sql;
-  commands: OrderCommands;
+export interface OperatorDeps extends SendDeps {
   actor: Actor;
   /** Give the same id for a repeat. A new one is made if absent. */
   commandId?: string | undefined;
@@ -28,17 +27,17 @@ export interface OperatorDeps {
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function raiseDisputeForBuyer(
-  { commands, actor }: Pick<OperatorDeps, 'commands' | 'actor'>,
+  deps: SendDeps & Pick<OperatorDeps, 'actor'>,
   orderNumber: string,
   reason: string,
   mostPerDay?: number,
 ): Promise<Order> {
   const dispute = parseReason(disputeSchema, reason);
-  const result = await commands.raiseDispute({
+  const result = await raiseDispute(deps, {
     orderNumber,
     commandId: newCommandId(),
     reason: dispute.reason,
-    actor,
+    actor: deps.actor,
     isForBuyer: true,
     mostPerDay,
   });
@@ -53,13 +52,13 @@ export async function raiseDisputeForBuyer(
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function decideDispute(
-  { commands, actor, commandId = newCommandId(), alongside }: OperatorDeps,
+  { actor, commandId = newCommandId(), alongside, ...deps }: OperatorDeps,
   orderNumber: string,
   decision: { winner: 'merchant' | 'buyer'; reason: string },
 ): Promise<Order> {
   const { winner } = decision;
   const { reason } = parseReason(decisionSchema, decision.reason);
-  const result = await commands.send({
+  const result = await sendCommand(deps, {
     orderNumber,
     commandId,
     name: 'decide',
@@ -97,17 +96,17 @@ export async function assertMerchantCannotRefund(
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function refundForMerchant(
-  { sql, commands, actor, commandId = newCommandId(), alongside }: OperatorDeps,
+  { actor, commandId = newCommandId(), alongside, ...deps }: OperatorDeps,
   orderNumber: string,
   givenReason: string,
 ): Promise<Order> {
   const { reason } = parseReason(refundSchema, givenReason);
-  const order = await findOrderAnywhere(sql, orderNumber);
+  const order = await findOrderAnywhere(deps.sql, orderNumber);
   // A repeat of a recorded command is carried out whatever the merchant's status is now.
-  if (!(await isRecorded(sql, { orderNumber, commandId }))) {
-    await assertMerchantCannotRefund(sql, order);
+  if (!(await isRecorded(deps.sql, { orderNumber, commandId }))) {
+    await assertMerchantCannotRefund(deps.sql, order);
   }
-  const result = await commands.send({
+  const result = await sendCommand(deps, {
     orderNumber,
     commandId,
     name: 'refund',

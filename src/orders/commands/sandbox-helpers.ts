@@ -2,18 +2,13 @@ import type { Sql } from '../../db/client.ts';
 import { DomainError, isFinal } from '../../domain/index.ts';
 import { tooManyRequests } from '../../http/responses/errors.ts';
 import { findOrderByNumber } from '../lists/find-orders.ts';
-import type { PresentOrder } from '../presenter.ts';
 import type { CommandBody, OrderRow } from '../rows.ts';
 import type { CommandRef, GivenCommand, NewCommand } from './command-queries.ts';
 import { findTarget, writeCommand } from './command-queries.ts';
-import type { OrderCommands } from './commands.ts';
-import type { CommandResult } from './send-command.ts';
-import { DEFAULT_REASON } from './send-command.ts';
+import type { CommandResult, SendDeps } from './send-command.ts';
+import { DEFAULT_REASON, sendCommand } from './send-command.ts';
 
-export interface HelperDeps {
-  sql: Sql;
-  present: PresentOrder;
-}
+export type HelperDeps = Pick<SendDeps, 'sql' | 'present'>;
 
 /** A test helper of the sandbox that sends no message to the order's workflow. */
 export interface HelperCommand extends GivenCommand {
@@ -69,8 +64,7 @@ async function isDone(sql: Sql, { orderNumber, commandId }: CommandRef): Promise
   return row.isDone;
 }
 
-export interface AdvanceDeps extends HelperDeps {
-  commands: OrderCommands;
+export interface AdvanceDeps extends SendDeps {
   /** Moves the order's pending webhook attempts, and returns how many it has moved. */
   advanceAttempts(orderNumber: string, seconds: number): Promise<number>;
 }
@@ -89,12 +83,12 @@ export async function advanceOrder(
   deps: AdvanceDeps,
   { seconds, ...given }: GivenCommand & { seconds: number },
 ): Promise<CommandResult> {
-  const { sql, commands, advanceAttempts } = deps;
+  const { sql, advanceAttempts } = deps;
   const { order, commandId } = await findTarget(sql, given);
   const { orderNumber } = order;
   const command = { ...given, commandId, name: 'advance', body: { seconds } } as const;
   if (!isFinal(order.status)) {
-    const result = await commands.send({ ...command, message: { seconds } });
+    const result = await sendCommand(deps, { ...command, message: { seconds } });
     if (!result.replayed) await advanceAttempts(orderNumber, seconds);
     return result;
   }

@@ -26,13 +26,9 @@ import type { WakeDeps } from '../wake/wake-order.ts';
 import { wakeOrder } from '../wake/wake-order.ts';
 import type { Order } from '../schemas.ts';
 
-/** After this time, the sweep wakes an order that its workflow should have looked at. */
-export interface SweepDuration {
-  sweepAfterMs: number;
-}
-
 export interface SendDeps extends WakeDeps {
-  durations: SweepDuration;
+  /** After `sweepAfterMs`, the sweep wakes an order that its workflow should have looked at. */
+  durations: { sweepAfterMs: number };
   present: PresentOrder;
 }
 

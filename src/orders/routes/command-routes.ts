@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Sql } from '../../db/client.ts';
 import type { ErrorCode } from '../../domain/index.ts';
 import type { Parsed, Route } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
@@ -13,10 +12,9 @@ import {
 } from '../../http/input/idempotency-key.ts';
 import type { GivenCommand } from '../commands/command-queries.ts';
 import { commandIdOf } from '../commands/command-queries.ts';
-import type { OrderCommands } from '../commands/commands.ts';
+import type { CreateOrderDeps } from '../commands/create-order.ts';
 import { orderErrors } from '../lists/find-orders.ts';
 import { EXAMPLE_ORDERS } from './examples.ts';
-import type { PresentOrder } from '../presenter.ts';
 import {
   acceptSchema,
   cancelSchema,
@@ -26,12 +24,10 @@ import {
   refundSchema,
   resolveSchema,
 } from '../schemas.ts';
-import type { CommandResult } from '../commands/send-command.ts';
+import type { CommandResult, SendDeps } from '../commands/send-command.ts';
+import { sendCommand } from '../commands/send-command.ts';
 
-export interface OrderRouteDeps {
-  sql: Sql;
-  commands: OrderCommands;
-  present: PresentOrder;
+export interface OrderRouteDeps extends CreateOrderDeps {
   /** Limits the commands that wait for a gateway. */
   gatewaySlots: LimiterByEnvironment;
 }
@@ -181,13 +177,13 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
   },
 ];
 
-export function merchantCommands(commands: OrderCommands): DeclaredCommand[] {
+export function merchantCommands(deps: SendDeps): DeclaredCommand[] {
   return MERCHANT_COMMANDS.map(({ name, ...declared }) =>
     declareCommand({
       ...merchantRoute,
       ...declared,
       carryOut: (given, body) =>
-        commands.send({ ...given, name, message: {}, body: textsOf(body) }),
+        sendCommand(deps, { ...given, name, message: {}, body: textsOf(body) }),
     }),
   );
 }

@@ -15,6 +15,7 @@ import {
   replayHeadersOf,
   replayMessage,
 } from '../../http/input/idempotency-key.ts';
+import { createOrder } from '../commands/create-order.ts';
 import { isKeyKnown } from '../commands/insert-order.ts';
 import { listOrders } from '../lists/list-orders.ts';
 import type { OrderRouteDeps } from './command-routes.ts';
@@ -36,7 +37,7 @@ export function orderRoutes(deps: OrderRouteDeps): Route[] {
     listOrdersRoute(deps),
     getOrderRoute(deps),
     timelineRoute(deps),
-    ...merchantCommands(deps.commands).map((command) => commandRoute(deps, command)),
+    ...merchantCommands(deps).map((command) => commandRoute(deps, command)),
   ];
 }
 
@@ -69,7 +70,7 @@ async function assertReturnUrl(
   }
 }
 
-function createOrderRoute({ sql, commands }: OrderRouteDeps): Route {
+function createOrderRoute(deps: OrderRouteDeps): Route {
   return defineRoute({
     ...merchantRoute,
     method: 'POST',
@@ -79,7 +80,7 @@ function createOrderRoute({ sql, commands }: OrderRouteDeps): Route {
     description: 'With an Idempotency-Key that was used before, returns the existing order.',
     headers: keyHeaders,
     body: createOrderSchema,
-    beforeBody: (headers, caller) => assertReady(sql, caller, headers['Idempotency-Key']),
+    beforeBody: (headers, caller) => assertReady(deps.sql, caller, headers['Idempotency-Key']),
     responses: {
       201: {
         description: 'The order, new or existing',
@@ -89,9 +90,9 @@ function createOrderRoute({ sql, commands }: OrderRouteDeps): Route {
     },
     errors: ['MERCHANT_NOT_READY'],
   }).handledBy(async ({ body, headers, merchant, environment, log }) => {
-    await assertReturnUrl(sql, { merchantId: merchant.id, environment }, body.returnUrl);
+    await assertReturnUrl(deps.sql, { merchantId: merchant.id, environment }, body.returnUrl);
     const key = headers['Idempotency-Key'] ?? ulid();
-    const created = await commands.create({
+    const created = await createOrder(deps, {
       merchantId: merchant.id,
       environment,
       idempotencyKey: key,

@@ -8,6 +8,8 @@ import { armSandboxFault } from '../../merchants/public.ts';
 import { findCarriedOut, findTarget } from '../commands/command-queries.ts';
 import type { AdvanceDeps } from '../commands/sandbox-helpers.ts';
 import { advanceOrder } from '../commands/sandbox-helpers.ts';
+import type { SendDeps } from '../commands/send-command.ts';
+import { raiseDispute, sendCommand } from '../commands/send-command.ts';
 import type { DeclaredCommand } from './command-routes.ts';
 import { declareCommand } from './command-routes.ts';
 import type { OrderRow } from '../rows.ts';
@@ -34,7 +36,6 @@ const DECIDED = 'Decided by the sandbox test helper';
 
 /** The commands with which a merchant tests an integration. They act as the buyer and move the clock. */
 export function testHelpers(deps: TestHelperDeps): DeclaredCommand[] {
-  const { commands } = deps;
   return [
     payHelper(deps),
     declareCommand({
@@ -46,7 +47,12 @@ export function testHelpers(deps: TestHelperDeps): DeclaredCommand[] {
       done: 'Payment failed',
       body: undefined,
       carryOut: (given) =>
-        commands.send({ ...given, name: 'failPayment', message: {}, body: { reason: DECLINED } }),
+        sendCommand(deps, {
+          ...given,
+          name: 'failPayment',
+          message: {},
+          body: { reason: DECLINED },
+        }),
     }),
     declareCommand({
       ...helper,
@@ -57,7 +63,7 @@ export function testHelpers(deps: TestHelperDeps): DeclaredCommand[] {
         'PAID or DELIVERED → DISPUTE_OPEN; from the fifth dispute of an order on, DISPUTE_UNDER_REVIEW.',
       done: 'Dispute raised',
       body: disputeSchema,
-      carryOut: (given, { reason }) => commands.raiseDispute({ ...given, reason }),
+      carryOut: (given, { reason }) => raiseDispute(deps, { ...given, reason }),
     }),
     advanceHelper(deps),
     decideHelper(deps),
@@ -80,7 +86,7 @@ function payHelper(deps: TestHelperDeps): DeclaredCommand {
       const before = await findCarriedOut(deps.sql, { ...order, commandId });
       if (before) return { order: deps.present(before), replayed: true, mismatch: false };
       const message = await deps.pay(order, commandId);
-      return deps.commands.send({ ...given, commandId, name: 'pay', message });
+      return sendCommand(deps, { ...given, commandId, name: 'pay', message });
     },
   });
 }
@@ -100,7 +106,7 @@ function advanceHelper(deps: AdvanceDeps): DeclaredCommand {
   });
 }
 
-function decideHelper({ commands }: Pick<TestHelperDeps, 'commands'>): DeclaredCommand {
+function decideHelper(deps: SendDeps): DeclaredCommand {
   return declareCommand({
     ...helper,
     action: 'decide',
@@ -112,7 +118,7 @@ function decideHelper({ commands }: Pick<TestHelperDeps, 'commands'>): DeclaredC
     done: 'Dispute decided',
     body: decideSchema,
     carryOut: (given, { for: winner }) =>
-      commands.send({
+      sendCommand(deps, {
         ...given,
         name: 'decide',
         message: { for: winner },
