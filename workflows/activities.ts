@@ -4,10 +4,12 @@ import type {
   MoneyActivities,
   DatabaseActivities,
   RecoveryActivities,
+  RecordStepInput,
   ScheduleActivities,
   WebhookActivities,
 } from '../src/contracts/activities.ts';
 import { MONEY_TASK_QUEUE } from '../src/contracts/ids.ts';
+import type { KnownStep } from '../src/contracts/order-workflow.ts';
 
 /**
  * A local activity adds one history event; a normal one adds three and a workflow task. But it keeps its workflow
@@ -15,7 +17,7 @@ import { MONEY_TASK_QUEUE } from '../src/contracts/ids.ts';
  * {@link normalDatabaseActivities}. A `scheduleToCloseTimeout` does not work: measured, a local activity that times
  * out between two tries never ends.
  */
-export const localDatabaseActivities = proxyLocalActivities<DatabaseActivities>({
+const localDatabaseActivities = proxyLocalActivities<DatabaseActivities>({
   startToCloseTimeout: '10 seconds',
   retry: {
     initialInterval: '100 milliseconds',
@@ -25,17 +27,64 @@ export const localDatabaseActivities = proxyLocalActivities<DatabaseActivities>(
 });
 
 /** The same as a normal activity, which keeps no slot and is retried without limit. */
-export const normalDatabaseActivities = proxyActivities<DatabaseActivities>({
+const normalDatabaseActivities = proxyActivities<DatabaseActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
 
 /** Each lost step may need a call of 10 s to the gateway. */
-export const { rewriteSteps } = proxyActivities<RecoveryActivities>({
+const { rewriteSteps } = proxyActivities<RecoveryActivities>({
   taskQueue: MONEY_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
+
+export type OrderDatabase = ReturnType<typeof orderDatabase>;
+
+/**
+ * Reads and writes the rows of one order through activities.
+ *
+ * @param onBlocked called when a failing database blocks the order, and when that ends
+ */
+export function orderDatabase(orderNumber: string, onBlocked: (isBlocked: boolean) => void) {
+  async function call<Result>(
+    activity: (
+      activities: Pick<typeof localDatabaseActivities, keyof DatabaseActivities>,
+    ) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await activity(localDatabaseActivities);
+    } catch {
+      // Catches every error: rethrown, it would end the workflow, and a local activity's failure is not always an
+      // ActivityFailure.
+      onBlocked(true);
+      const result = await activity(normalDatabaseActivities);
+      onBlocked(false);
+      return result;
+    }
+  }
+
+  return {
+    /** @returns null when the order has no row; an alert is then raised */
+    read: (afterStep: number) =>
+      call(({ readOrder }) =>
+        readOrder.executeWithOptions({ summary: 'Read the order' }, [{ orderNumber, afterStep }]),
+      ),
+
+    record: (step: RecordStepInput) =>
+      call(({ recordStep }) => recordStep.executeWithOptions({ summary: step.step.kind }, [step])),
+
+    /** Writes steps again that the database has lost. */
+    async rewrite(steps: KnownStep[]): Promise<void> {
+      onBlocked(true);
+      const summary = `Write ${steps.map(({ step }) => step.kind).join(', ')} again`;
+      await rewriteSteps.executeWithOptions({ summary: summary.slice(0, 200) }, [
+        { orderNumber, steps },
+      ]);
+      onBlocked(false);
+    },
+  };
+}
 
 /**
  * The database counts the merchant's five attempts, and `nextRetryDelay` sets their times. This retry policy is for

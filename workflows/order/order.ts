@@ -9,9 +9,9 @@ import type {
 } from '../../src/contracts/order-workflow.ts';
 import type { Change, DomainError, OrderState } from '../../src/domain/index.ts';
 import { decide, isFinal, SETTLE_COMMANDS } from '../../src/domain/index.ts';
+import type { OrderDatabase } from '../activities.ts';
+import { orderDatabase } from '../activities.ts';
 import { startSurplusRefund } from '../refund-surplus-payment.ts';
-import type { OrderDatabase } from './database.ts';
-import { orderDatabase } from './database.ts';
 import { showBlocked, showChange, showReleaseWaits, showState } from './details.ts';
 import { GatewayOperation } from './gateway-operation.ts';
 import type { OrderEvent } from './inbox.ts';
