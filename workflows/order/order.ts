@@ -13,7 +13,7 @@ import type { OrderDatabase } from '../activities.ts';
 import { orderDatabase } from '../activities.ts';
 import { startSurplusRefund } from '../refund-surplus-payment.ts';
 import { showBlocked, showChange, showReleaseWaits, showState } from './details.ts';
-import { GatewayOperation } from './gateway-operation.ts';
+import { gatewayAway, GatewayOperation, WaitingCancel } from './gateway-operation.ts';
 import type { OrderEvent } from './inbox.ts';
 import { DeadlineDelay, Inbox } from './inbox.ts';
 import { isStepOf, KnownSteps } from './known-steps.ts';
@@ -27,7 +27,6 @@ import {
   recordedWith,
   refuse,
 } from './messages.ts';
-import { gatewayAway, WaitingCancel } from './waiting-cancel.ts';
 import { Webhooks } from './webhooks.ts';
 
 /** The number of Signals and Updates after which a run continues as new: half of the server's limit. */
