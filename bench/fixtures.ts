@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Sql } from '../src/db/client.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
-import { newOrderOf } from '../src/orders/commands/create-order.ts';
-import type { NewOrder } from '../src/orders/commands/insert-order.ts';
-import { insertOrder } from '../src/orders/commands/insert-order.ts';
+import { newOrderOf, insertOrder } from '../src/orders/commands/create-order.ts';
+import type { NewOrder } from '../src/orders/commands/create-order.ts';
 import type { PresentOrder } from '../src/orders/presenter.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
 

@@ -1,6 +1,5 @@
-import { newOrderOf } from '../../src/orders/commands/create-order.ts';
+import { newOrderOf, INITIAL_COLUMNS } from '../../src/orders/commands/create-order.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
-import { INITIAL_COLUMNS } from '../../src/orders/commands/insert-order.ts';
 
 const AT = new Date('2026-11-22T09:00:00Z');
 const DAY_MS = 86_400_000;

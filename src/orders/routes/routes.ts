@@ -15,8 +15,7 @@ import {
   replayHeadersOf,
   replayMessage,
 } from '../../http/input/idempotency-key.ts';
-import { createOrder } from '../commands/create-order.ts';
-import { isKeyKnown } from '../commands/insert-order.ts';
+import { createOrder, isKeyKnown } from '../commands/create-order.ts';
 import { listOrders } from '../lists/list-orders.ts';
 import type { OrderRouteDeps } from './command-routes.ts';
 import {
