@@ -35,7 +35,6 @@ export {
   recoverForOperator,
   refundForMerchant,
 } from './commands/operator-commands.ts';
-export { searchAllOrders } from './lists/search-all-orders.ts';
 export type { OverdueOrder } from './wake/wakeups.ts';
 export { findOverdueOrders } from './wake/wakeups.ts';
 export { signalOrder, wakeOrder } from './wake/wake-order.ts';
@@ -63,6 +62,7 @@ export type { MerchantOrders, OrderDetails } from './lists/merchant-orders.ts';
 export type { OrderSort, OrdersPage } from './lists/page-orders.ts';
 export { ORDER_SORTS } from './lists/page-orders.ts';
 export type { MerchantSearch, OrderOwner } from './lists/search-orders.ts';
+export { searchAllOrders } from './lists/search-orders.ts';
 export type { SurplusReason } from './mails/buyer-texts.ts';
 export type {
   OrderMail,

@@ -4,7 +4,7 @@ import { MOST_NUMBERED } from '../../src/db/list-part.ts';
 import type { OrderSort } from '../../src/orders/lists/page-orders.ts';
 import { ORDER_SORTS, pageOrders } from '../../src/orders/lists/page-orders.ts';
 import type { MerchantSearch } from '../../src/orders/lists/search-orders.ts';
-import { searchAllOrders } from '../../src/orders/lists/search-all-orders.ts';
+import { searchAllOrders } from '../../src/orders/lists/search-orders.ts';
 import { sealOrderBlocks } from '../../src/orders/lists/order-blocks.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { databaseTest } from '../support/fixtures.ts';

@@ -3,8 +3,7 @@ import type { Sql } from '../../src/db/client.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import type { MerchantSearch } from '../../src/orders/lists/search-orders.ts';
-import { foundQuery } from '../../src/orders/lists/search-orders.ts';
-import { recogniseSearch } from '../../src/orders/lists/search-text.ts';
+import { foundQuery, recogniseSearch } from '../../src/orders/lists/search-orders.ts';
 import { databaseTest } from '../support/fixtures.ts';
 import { HOUR_MS, pick, random, writeMerchant, writePastOrders } from './past-orders.ts';
 

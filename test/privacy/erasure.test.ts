@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
-import { searchAllOrders } from '../../src/orders/lists/search-all-orders.ts';
+import { searchAllOrders } from '../../src/orders/lists/search-orders.ts';
 import { orderSchema } from '../../src/orders/schemas.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { StepDetails } from '../../src/domain/order.ts';
