@@ -7,7 +7,7 @@ import type { BeginMails } from '../src/mail/background-mails.ts';
 import * as funds from '../src/payments/funds/funds.ts';
 import type { SurplusDeps } from '../src/payments/funds/refunds.ts';
 import { refundOrder, refundSurplus } from '../src/payments/funds/refunds.ts';
-import { mustWaitForBalance } from '../src/payments/funds/balance-queries.ts';
+import { mustWaitForBalance } from '../src/payments/funds/balance.ts';
 import { GatewayRefused, INSUFFICIENT_BALANCE } from '../src/payments/gateway/gateway.ts';
 import { paymentSubject } from '../src/payments/gateway/gateways.ts';
 import { reconcilePayments } from '../src/payments/reconcile/reconcile.ts';

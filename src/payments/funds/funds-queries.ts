@@ -4,7 +4,7 @@ import { jsonRow } from '../../db/client.ts';
 import type { FoundSettlement, MoveFundsResult } from '../../contracts/activities.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
-import { isBalanceJustRefused } from './balance-queries.ts';
+import { isBalanceJustRefused } from './balance.ts';
 import type { GatewayTransfer } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { MoneyLease } from './money-lease.ts';

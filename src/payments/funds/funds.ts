@@ -12,10 +12,9 @@ import {
 } from '../gateway/gateway.ts';
 import type { GatewayDeps } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
-import { alertBalanceLow } from './balance.ts';
+import { alertBalanceLow, writeBalanceRefused } from './balance.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
-import { writeBalanceRefused } from './balance-queries.ts';
 import { writeLateFacts } from './fee-queries.ts';
 import type { FundsRow } from './funds-queries.ts';
 import {

@@ -8,11 +8,10 @@ import {
   recordSessionPayments,
 } from '../captures/captures.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
-import { alertBalanceLow } from '../funds/balance.ts';
+import { alertBalanceLow, clearBalanceLow } from '../funds/balance.ts';
 import { holdFunds } from '../funds/funds.ts';
 import { checkLinkedAccounts } from '../funds/linked-accounts.ts';
 import { findPaymentsToConfirm, findUnconfirmedPayments } from '../captures/capture-queries.ts';
-import { clearBalanceLow } from '../funds/balance-queries.ts';
 import { takeRefundsToContinue } from '../funds/failed-refund-queries.ts';
 import { findUnheldPayments } from '../funds/funds-queries.ts';
 import type { SessionToCheck } from '../sessions/session-queries.ts';
