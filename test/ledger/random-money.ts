@@ -8,9 +8,10 @@ import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
 import {
   bookRefundFailed,
   finishRefundAgain,
-} from '../../src/payments/funds/failed-refund-queries.ts';
+  claimSurplus,
+  finishSurplus,
+} from '../../src/payments/funds/refund-queries.ts';
 import { bookMovement } from '../../src/payments/funds/funds-queries.ts';
-import { claimSurplus, finishSurplus } from '../../src/payments/funds/surplus-queries.ts';
 import { writeReversal } from '../../src/payments/reversals/reversal-queries.ts';
 import { HOUR_MS, pick, random, writePastOrders } from '../dashboard/past-orders.ts';
 import { inParallel } from '../support/in-parallel.ts';

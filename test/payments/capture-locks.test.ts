@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { writeCallback, writeCapture } from '../../src/payments/captures/capture-queries.ts';
-import { claimSurplus } from '../../src/payments/funds/surplus-queries.ts';
+import { claimSurplus } from '../../src/payments/funds/refund-queries.ts';
 import { endSession, markSessionOpen } from '../../src/payments/sessions/session-queries.ts';
 import { atRazorpay, capturedWhole, SANDBOX } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';

@@ -10,17 +10,17 @@ import { GatewayRefused, moneyKey } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import { confirmCallbacks, findPaymentAt } from '../captures/capture-queries.ts';
-import type { BookedRefund } from './failed-refund-queries.ts';
+import type { BookedRefund, SurplusRow } from './refund-queries.ts';
 import {
   bookRefundFailed,
   findBookedRefund,
   findOrderToRefundAgain,
   finishRefundAgain,
-} from './failed-refund-queries.ts';
+  claimSurplus,
+  finishSurplus,
+} from './refund-queries.ts';
 import type { FundsRow } from './funds-queries.ts';
 import { bookMovement, findFunds, findMoved, forgetRefunds } from './funds-queries.ts';
-import type { SurplusRow } from './surplus-queries.ts';
-import { claimSurplus, finishSurplus } from './surplus-queries.ts';
 import type { Reversal } from '../reversals/reversal-queries.ts';
 import { findBlockingReversals } from '../reversals/reversal-queries.ts';
 import { isOurs, recordRefunds, recordRefundsOf } from '../reversals/reversals.ts';

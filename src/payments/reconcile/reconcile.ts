@@ -12,7 +12,7 @@ import { alertBalanceLow, clearBalanceLow } from '../funds/balance.ts';
 import { holdFunds } from '../funds/funds.ts';
 import { checkLinkedAccounts } from '../funds/linked-accounts.ts';
 import { findPaymentsToConfirm, findUnconfirmedPayments } from '../captures/capture-queries.ts';
-import { takeRefundsToContinue } from '../funds/failed-refund-queries.ts';
+import { takeRefundsToContinue } from '../funds/refund-queries.ts';
 import { findUnheldPayments } from '../funds/funds-queries.ts';
 import type { SessionToCheck } from '../sessions/session-queries.ts';
 import { planNextCheck, takeSessionsToCheck } from '../sessions/session-queries.ts';

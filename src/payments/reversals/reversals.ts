@@ -7,7 +7,7 @@ import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { RefundOrChargeback } from '../gateway/gateway-objects.ts';
 import { moneyKey } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
-import { findBookedRefund } from '../funds/failed-refund-queries.ts';
+import { findBookedRefund } from '../funds/refund-queries.ts';
 import type { ReversalAlert, ReversalResult, ReversalSource } from './reversal-queries.ts';
 import { findBlocked, takeUndecided, writeReversal } from './reversal-queries.ts';
 

@@ -9,8 +9,7 @@ import { canSettle, hasFailedRefund, outcomeOf } from '../operators/consequences
 import type { GatewayDeps } from '../gateway/gateways.ts';
 import type { RecordedSettlement } from '../operators/operator-queries.ts';
 import { findOutsideSettlement } from '../operators/operator-queries.ts';
-import { finishRefundAgain } from '../funds/failed-refund-queries.ts';
-import { finishSurplus } from '../funds/surplus-queries.ts';
+import { finishRefundAgain, finishSurplus } from '../funds/refund-queries.ts';
 import type { NewSettlement, SurplusCapture } from './settlement-queries.ts';
 import { listSurplus, writeSettlement, writeSurplusSettlement } from './settlement-queries.ts';
 import type { Alongside } from '../../db/alongside.ts';

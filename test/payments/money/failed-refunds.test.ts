@@ -2,10 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { alertOnDifferences } from '../../../src/payments/reconcile/compare-gateway.ts';
-import {
-  bookRefundFailed,
-  finishRefundAgain,
-} from '../../../src/payments/funds/failed-refund-queries.ts';
+import { bookRefundFailed, finishRefundAgain } from '../../../src/payments/funds/refund-queries.ts';
 import { bookMovement } from '../../../src/payments/funds/funds-queries.ts';
 import { refundSurplus } from '../../../src/payments/funds/refunds.ts';
 import { writeReversal } from '../../../src/payments/reversals/reversal-queries.ts';

@@ -3,9 +3,12 @@ import type { Sql } from '../../../src/db/client.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { writeCapture } from '../../../src/payments/captures/capture-queries.ts';
 import { refuseCommand, writeDispute } from '../../../src/orders/commands/command-queries.ts';
-import { bookRefundFailed } from '../../../src/payments/funds/failed-refund-queries.ts';
+import {
+  bookRefundFailed,
+  claimSurplus,
+  finishSurplus,
+} from '../../../src/payments/funds/refund-queries.ts';
 import { bookMovement } from '../../../src/payments/funds/funds-queries.ts';
-import { claimSurplus, finishSurplus } from '../../../src/payments/funds/surplus-queries.ts';
 import type { Reversal } from '../../../src/payments/reversals/reversal-queries.ts';
 import {
   bookRestoredReversals,

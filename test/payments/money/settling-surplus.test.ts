@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { refundSurplus } from '../../../src/payments/funds/refunds.ts';
 import { withMoneyLease } from '../../../src/payments/funds/money-lease.ts';
-import { claimSurplus, finishSurplus } from '../../../src/payments/funds/surplus-queries.ts';
+import { claimSurplus, finishSurplus } from '../../../src/payments/funds/refund-queries.ts';
 import { writeSurplusSettlement } from '../../../src/payments/settlement/settlement-queries.ts';
 import { carryOutUnfinished } from '../../../src/proposals/carry-out.ts';
 import { approveProposal, propose } from '../../../src/proposals/proposals.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { claimSurplus, finishSurplus } from '../../../src/payments/funds/surplus-queries.ts';
+import { claimSurplus, finishSurplus } from '../../../src/payments/funds/refund-queries.ts';
 import type { PaymentRef } from '../../../src/contracts/ids.ts';
 import type { OrderRef } from '../../support/api-client.ts';
 import { atRazorpay } from '../../support/gateway.ts';
