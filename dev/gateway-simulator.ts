@@ -5,7 +5,7 @@ import { simulatorJournal } from './dev-facts.ts';
 import { localUrl } from './processes/ports.ts';
 import { listenOn } from '../src/main/process/listen.ts';
 import { runMain, stopRequested } from '../src/main/process/process.ts';
-import { razorpaySettings } from '../src/payments/razorpay/settings.ts';
+import { razorpaySettings } from '../src/payments/razorpay/adapter.ts';
 import { faulty } from '../src/settings.ts';
 
 /** The simulated UPI gateway of the sandbox: a separate server, which the service calls over HTTP. */
