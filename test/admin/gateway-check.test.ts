@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import type { GatewayCheck } from '../../src/payments/gateway/checks.ts';
+import type { GatewayCheck } from '../../src/payments/gateway/check-gateway.ts';
 import type { GatewayRecord } from '../../src/payments/gateway/gateway-record.ts';
 import { runPilot } from '../../src/payments/gateway/gateway-pilot.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';

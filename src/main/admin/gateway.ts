@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
 import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
-import type { GatewayCheck } from '../../payments/gateway/checks.ts';
+import type { GatewayCheck } from '../../payments/gateway/check-gateway.ts';
 import { checkGateway } from '../../payments/gateway/check-gateway.ts';
 import { runPilot } from '../../payments/gateway/gateway-pilot.ts';
 import type { GatewayRecord } from '../../payments/gateway/gateway-record.ts';

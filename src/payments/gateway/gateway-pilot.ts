@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { AMOUNT_PAISE, checkGateway, SESSION_MS } from './check-gateway.ts';
-import type { Checks, GatewayCheck, OnCheck, Question } from './checks.ts';
-import { CheckFailed, createChecks, repeated } from './checks.ts';
+import type { Checks, GatewayCheck, OnCheck, Question } from './check-gateway.ts';
+import {
+  AMOUNT_PAISE,
+  CheckFailed,
+  checkGateway,
+  createChecks,
+  repeated,
+  SESSION_MS,
+} from './check-gateway.ts';
 import type {
   GatewayPayment,
   GatewayTransfer,
@@ -156,15 +162,15 @@ async function move(
   return `${first.state}, then ${wanted}`;
 }
 
-/** Reads where the funds are until they are as wanted. @returns what was found */
+/** Reads where the funds are until this part is held and the rest is released. @returns what was found */
 async function readTransferred(
   { gateway, transferWithinMs, intervalMs }: Pilot,
   gatewayPaymentId: string,
-  wanted: Pick<TransferredFunds, 'heldPaise' | 'releasedPaise'>,
+  heldPaise: number,
 ): Promise<string> {
   const read = () => gateway.fetchTransferred(gatewayPaymentId);
-  const isWanted = ({ heldPaise, releasedPaise }: TransferredFunds) =>
-    heldPaise === wanted.heldPaise && releasedPaise === wanted.releasedPaise;
+  const isWanted = (transferred: TransferredFunds) =>
+    transferred.heldPaise === heldPaise && transferred.releasedPaise === AMOUNT_PAISE - heldPaise;
   const funds = await repeated(read, isWanted, transferWithinMs, intervalMs);
   const fee = funds.feePaise === null ? 'not reported' : `${funds.feePaise} paise`;
   const found = `${funds.heldPaise} paise held, ${funds.releasedPaise} paise released, fee ${fee}`;
@@ -183,7 +189,6 @@ function transferSteps(pilot: Pilot, { gatewayPaymentId }: GatewayPayment): Step
     beforeMoving: async () => undefined,
   };
   const refund = `${refundBy(gatewayPaymentId)}, and reverse its transfer`;
-  const whole = AMOUNT_PAISE;
   return [
     {
       what: `the hold for ${account}`,
@@ -193,7 +198,7 @@ function transferSteps(pilot: Pilot, { gatewayPaymentId }: GatewayPayment): Step
     {
       what: 'the funds on hold',
       remedy: `The INR 5 were transferred to ${account}: ${refund}.`,
-      ask: () => readTransferred(pilot, gatewayPaymentId, { heldPaise: whole, releasedPaise: 0 }),
+      ask: () => readTransferred(pilot, gatewayPaymentId, AMOUNT_PAISE),
     },
     {
       what: 'the release',
@@ -203,7 +208,7 @@ function transferSteps(pilot: Pilot, { gatewayPaymentId }: GatewayPayment): Step
     {
       what: 'the funds released',
       remedy: `The INR 5 were released to ${account}: ${refund}.`,
-      ask: () => readTransferred(pilot, gatewayPaymentId, { heldPaise: 0, releasedPaise: whole }),
+      ask: () => readTransferred(pilot, gatewayPaymentId, 0),
     },
   ];
 }

@@ -1,5 +1,5 @@
 import type { GatewayExchange } from './adapter.ts';
-import type { GatewayCheck } from './checks.ts';
+import type { GatewayCheck } from './check-gateway.ts';
 import type { OrderGateway } from './gateways.ts';
 import { redactedForRecord } from './redaction.ts';
 
