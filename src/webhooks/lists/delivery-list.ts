@@ -15,8 +15,10 @@ export interface DeliveryFilter {
 export interface DeliveryAttempt {
   at: Date;
   url: string;
+  /** Null without an answer. */
   statusCode: number | null;
   durationMs: number;
+  /** Null exactly when the endpoint accepted the event. */
   error: string | null;
   kind: AttemptKind;
 }

@@ -7,6 +7,7 @@ import { EVENT_TYPES } from '../../domain/index.ts';
 import type { OrderOwner } from '../../orders/public.ts';
 import type { DeliveryState } from '../schedule/attempt-log.ts';
 import { DELIVERY_STATES } from '../schedule/attempt-log.ts';
+import type { Delivery } from './delivery-list.ts';
 
 /** Which of a merchant's deliveries to list. An absent field matches all. */
 export interface DeliveryPageFilter {
@@ -19,14 +20,8 @@ export interface DeliveryPageFilter {
   until?: Date | undefined;
 }
 
-export interface ListedDelivery {
-  deliveryId: string;
-  orderNumber: string;
+export interface ListedDelivery extends Omit<Delivery, keyof OrderOwner | 'eventId' | 'attempts'> {
   merchantOrderId: string | null;
-  event: EventType;
-  state: DeliveryState;
-  createdAt: Date;
-  nextAttemptAt: Date | null;
   attemptCount: number;
   lastStatusCode: number | null;
   lastError: string | null;

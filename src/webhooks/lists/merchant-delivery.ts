@@ -1,6 +1,5 @@
 import type { Sql } from '../../db/client.ts';
-import type { EventType } from '../../domain/index.ts';
-import type { AttemptKind, DeliveryState } from '../schedule/attempt-log.ts';
+import type { Delivery, DeliveryAttempt } from './delivery-list.ts';
 import { deliveryNotFound } from './delivery-list.ts';
 import type { OrderOwner } from '../../orders/public.ts';
 import type { SentRequest } from '../sending/signed-request.ts';
@@ -8,15 +7,8 @@ import { sentRequest } from '../sending/signed-request.ts';
 
 const ATTEMPTS_PER_PAGE = 25;
 
-export interface AttemptSummary {
+export interface AttemptSummary extends Omit<DeliveryAttempt, 'url'> {
   attemptId: number;
-  at: Date;
-  kind: AttemptKind;
-  /** Null without an answer. */
-  statusCode: number | null;
-  durationMs: number;
-  /** Null exactly when the endpoint accepted the event. */
-  error: string | null;
 }
 
 export interface AttemptDetails extends AttemptSummary {
@@ -27,14 +19,7 @@ export interface AttemptDetails extends AttemptSummary {
   answer: string | null;
 }
 
-export interface MerchantDelivery {
-  deliveryId: string;
-  eventId: string;
-  orderNumber: string;
-  event: EventType;
-  state: DeliveryState;
-  createdAt: Date;
-  nextAttemptAt: Date | null;
+export interface MerchantDelivery extends Omit<Delivery, keyof OrderOwner | 'attempts'> {
   /** True while an attempt is running. */
   isUnderWay: boolean;
   /** True if the buyer's data, and with it the body, was erased. The event cannot be sent again. */
