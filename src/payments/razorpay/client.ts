@@ -37,15 +37,13 @@ export interface RazorpayClient {
   readonly onNotUnderstood: GatewayOptions['onNotUnderstood'];
 }
 
-interface ClientOptions {
+export interface ClientOptions extends Partial<GatewayOptions> {
+  /** `https://api.razorpay.com`, or the simulator's address. */
   baseUrl: string;
   keyId: string;
   keySecret: string;
   timeoutMs: number;
   dispatcher: Dispatcher;
-  log?: CallLog | undefined;
-  onNotUnderstood?: GatewayOptions['onNotUnderstood'] | undefined;
-  onAnswer?: GatewayOptions['onAnswer'];
 }
 
 const GATEWAY = 'razorpay';

@@ -1,7 +1,7 @@
 import { Agent } from 'undici';
-import type { CallLog, GatewayOptions } from '../gateway/adapter.ts';
 import type { PaymentGateway } from '../gateway/gateway.ts';
 import { createCallbackParser } from './callbacks.ts';
+import type { ClientOptions } from './client.ts';
 import { createRazorpayClient, valueOf } from './client.ts';
 import { createChargebacks } from './chargebacks.ts';
 import { createLinkedAccounts } from './linked-accounts.ts';
@@ -12,20 +12,12 @@ import { createSandboxBank } from './sandbox-bank.ts';
 import { createSessions } from './sessions.ts';
 import { createTransfers } from './transfers.ts';
 
-export interface RazorpayGatewayOptions {
-  /** `https://api.razorpay.com`, or the simulator's address. */
-  baseUrl: string;
-  keyId: string;
-  keySecret: string;
+export interface RazorpayGatewayOptions extends Omit<ClientOptions, 'timeoutMs' | 'dispatcher'> {
   webhookSecret: string;
   /** The limit for each call, including connecting and reading; 10 s by default. */
   timeoutMs?: number;
   /** The limit for all calls of `closeSession` together; 4 s by default. */
   closeTimeoutMs?: number;
-  log?: CallLog;
-  /** Receives what is left out because its form is unknown. */
-  onNotUnderstood?: GatewayOptions['onNotUnderstood'];
-  onAnswer?: GatewayOptions['onAnswer'];
 }
 
 /** Razorpay behind the port; `close` ends its connections once the running calls have ended. */
