@@ -13,6 +13,7 @@ import { finishRefundAgain, finishSurplus } from '../funds/refund-queries.ts';
 import type { NewSettlement, SurplusCapture } from './settlement-queries.ts';
 import { listSurplus, writeSettlement, writeSurplusSettlement } from './settlement-queries.ts';
 import type { Alongside } from '../../db/alongside.ts';
+import type { PaymentSettlement } from './settle-payment.ts';
 import { checkPayment, isFinalRefusal, settlePayment } from './settle-payment.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 
@@ -29,17 +30,11 @@ export interface SettleOutsideDeps extends GatewayDeps {
 }
 
 /** An operator's statement of where an order's money is. */
-export interface OutsideSettlement {
-  orderNumber: string;
+export interface OutsideSettlement extends Omit<PaymentSettlement, 'outcome'> {
   /** Decides the order's final status and event. Default: the outcome of the pending operation. */
   outcome?: Settlement | undefined;
-  /** The reference of the bank transfer, such as its UTR. Absent if there was none. */
-  reference?: string | undefined;
-  reason: string;
   /** The captures that the order could not take, by their ids at the gateway, if it is about these. */
   surplus?: readonly string[] | undefined;
-  /** True if the operator accepts a settlement without a check when the gateway cannot be read. */
-  notChecked?: boolean;
 }
 
 const NOT_SEEN_BY_WORKFLOW =

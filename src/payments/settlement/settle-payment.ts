@@ -14,7 +14,7 @@ import { contradictionOf } from './settlement-rule.ts';
 export interface PaymentSettlement {
   orderNumber: string;
   outcome: Settlement;
-  /** The reference of the bank transfer. Absent if there was none. */
+  /** The reference of the bank transfer, such as its UTR. Absent if there was none. */
   reference?: string | undefined;
   reason: string;
   /** True if the operator accepts a settlement without a check when the gateway cannot be read. */
