@@ -64,17 +64,12 @@ export interface RecordedCommand extends ReplayState {
   receivedAt: Date;
 }
 
-export interface CommandOrigin {
-  actor: Actor;
-  reason: string;
-}
-
 export interface NewCommand extends CommandTarget {
   /** After this time the sweep wakes the order, unless an Update has returned by then. Never if absent. */
   wakeAfterMs?: number;
   name: OrderMessageName | HelperName;
   body: CommandBody;
-  origin: CommandOrigin;
+  origin: { actor: Actor; reason: string };
   /** `REFUSED` if the command never waits, because its order's row refuses it. */
   state?: 'WAITING' | 'REFUSED';
   alongside?: Alongside | undefined;
