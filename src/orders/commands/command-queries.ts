@@ -107,9 +107,8 @@ export async function findTarget(
 }
 
 /**
- * Records a command before the workflow receives its message, if the order is the target's. The row is also the
- * command's line in the audit list. A repeat keeps the first row, unless that was refused; then the repeat is a new
- * command.
+ * Records a command before the workflow receives its message: see the SQL function `write_command`. The row is also the
+ * command's line in the audit list.
  *
  * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`; `INVALID_STATE` if a sandbox order was moved too often
  */
@@ -122,11 +121,7 @@ export async function writeCommand(sql: Sql, command: NewCommand): Promise<Recor
   throw new DomainError('INVALID_STATE', MOVED_OFTEN);
 }
 
-/**
- * Records a buyer's dispute and marks the order's row, in one statement: see the SQL function `write_dispute`.
- *
- * @returns undefined when there is no such order, or it cannot take a dispute now or already has a step for this one
- */
+/** Records a buyer's dispute. @returns undefined if the order does not take it: see the SQL function `write_dispute` */
 export async function writeDispute(
   sql: Sql,
   orderNumber: string,
@@ -180,9 +175,9 @@ export async function isRecorded(
 }
 
 /**
- * Marks a command as refused, and clears its waiting dispute.
+ * Ends a command as refused: see the SQL function `refuse_command`.
  *
- * @returns false if the command was carried out meanwhile, by an equal request
+ * @returns false if it was carried out meanwhile, by an equal request
  */
 export async function refuseCommand(
   sql: Sql,

@@ -23,25 +23,17 @@ export interface ReturnedPayment {
   wasTaken?: boolean;
 }
 
+/** What the SQL function `write_capture` returns. */
 export interface RecordedCapture {
   orderNumber: string;
   merchantId: string;
-  /** True if its order has taken it. */
   isTaken: boolean;
-  /** True if it has made its order PAID, or is whole and of the order's amount. */
   fits: boolean;
-  /**
-   * What the caller does next, for which it has claimed the capture: see the view `unapplied_captures`. `notify` only
-   * if it fits. Null if nothing is to be done, or another process has claimed it within the last 30 s.
-   */
+  /** What the caller does next, for which it has claimed the capture. `notify` only if it fits. */
   next: 'notify' | 'refund' | 'alert' | null;
 }
 
-/**
- * Records a capture and ends its session, in one statement: see the SQL function `write_capture`.
- *
- * @returns undefined if the service does not have its order
- */
+/** Records a capture: see the SQL function `write_capture`. @returns undefined if the service does not have its order */
 export async function writeCapture(
   sql: Sql,
   { at, payment, gatewaySessionId = null, askedAtMs, wasTaken = false }: ReturnedPayment,
@@ -105,11 +97,7 @@ export interface NewCallback extends OrderGateway {
     | null;
 }
 
-/**
- * Stores a callback before it is processed, in one statement: see the SQL function `write_callback`.
- *
- * @returns false if nothing is to be done
- */
+/** Stores a callback: see the SQL function `write_callback`. @returns false if nothing is to be done */
 export async function writeCallback(sql: Sql, callback: NewCallback): Promise<boolean> {
   const { gateway, environment, eventId, event, body, reports } = callback;
   const [row] = await sql<[{ isNews: boolean; orderNumber: string | null; merchantId: string }]>`

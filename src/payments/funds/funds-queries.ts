@@ -77,10 +77,7 @@ export async function saveLinkedAccount(
     WHERE NOT EXISTS (SELECT FROM active_linked_account(${merchantId}, ${environment}, ${gateway}))`;
 }
 
-/**
- * SQL: payment `p` has no reversals, and its hold was not refused within the last hour except because of the
- * balance.
- */
+/** SQL: payment `p` has no reversals, and no refusal of its hold within the last hour except because of the balance. */
 const mayBeHeld = (sql: Sql) => sql`
   (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour'
     OR (p.balance_refused_at IS NOT NULL AND NOT ${isBalanceJustRefused(sql)}))
@@ -149,12 +146,7 @@ export async function markHeld(
     SELECT book_fees(p) FROM held`;
 }
 
-/**
- * Records the gateway's transfer or refund that has moved the money of a payment. If its order is releasing or refunding
- * it, this also books the ledger line. A repeat books nothing.
- *
- * @param moved.movementId the gateway's id of the transfer or refund
- */
+/** Books the gateway's transfer or refund that has moved a payment's money: see the SQL function `book_movement`. */
 export async function bookMovement(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,

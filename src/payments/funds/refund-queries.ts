@@ -103,11 +103,7 @@ export interface SurplusRow extends OrderGateway, PaymentRef {
   settledPaise: number | null;
 }
 
-/**
- * Claims a capture for its refund if its order cannot take it: see the SQL function `claim_surplus`.
- *
- * @returns undefined when the capture is not surplus
- */
+/** Claims a capture: see the SQL function `claim_surplus`. @returns undefined if it is not surplus */
 export async function claimSurplus(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -119,10 +115,9 @@ export async function claimSurplus(
 }
 
 /**
- * Records that a surplus capture is refunded. A CANCELLED order shows its earliest refund.
+ * Records that a surplus capture is refunded: see the SQL function `finish_surplus`.
  *
- * @param mails the mails to the buyer, written by the same statement
- * @returns the mails that this call wrote
+ * @returns the mails to the buyer that this call wrote
  */
 export async function finishSurplus(
   sql: Sql,

@@ -13,7 +13,6 @@ export type ReversalResult =
   /** The reversal is new, or its state has changed. */
   | { outcome: 'recorded'; orderNumber: string }
   | { outcome: 'known'; orderNumber: string }
-  /** It had taken the money, and the gateway says for the first time that the money has come back. */
   | { outcome: 'came_back'; orderNumber: string }
   /** Its payment is not recorded. */
   | { outcome: 'unknown_payment' };
@@ -25,8 +24,7 @@ export type ReversalSource = 'callback' | 'gateway';
 export type ReversalAlert = Pick<NewAlert, 'kind' | 'message' | 'fields'>;
 
 /**
- * Records a reversal, the alert about it and, once the money has left, its ledger line, in one statement. A chargeback
- * that was won is opened again only by the gateway's API, not by a callback, nor by an older answer.
+ * Records a reversal and the alert about it: see the SQL function `write_reversal`.
  *
  * @param askedMsAgo when the gateway was asked, in milliseconds before now
  */

@@ -41,11 +41,10 @@ export type Reservation =
   | 'not_ready';
 
 /**
- * Reserves a new session for an order. It is one statement on the order's locked row, so that no second session
- * opens at the same time, and none while the order closes its payment.
+ * Reserves the one open session of an order: see the SQL function `reserve_payment_session`.
  *
  * @param sessionMs how long the session is open; it ends with the payment link at the latest
- * @returns the session that is reserved or open, or why there can be none
+ * @returns `reserved`, or why it is not
  */
 export async function reserveSession(
   sql: Sql,
