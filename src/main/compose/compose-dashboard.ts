@@ -22,7 +22,7 @@ import type { Resources } from './resources.ts';
 import { createUrlCheck, webhookRules } from './webhook-rules.ts';
 
 /** What the dashboard shares with the API. */
-export interface SharedWithApi {
+interface SharedWithApi {
   /** The commands on orders, of which the API has routes and the order's page has forms. */
   declared: readonly DeclaredCommand[];
   orders: SendDeps;

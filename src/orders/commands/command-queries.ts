@@ -14,13 +14,13 @@ import type { OrderOwner } from '../lists/search-orders.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 
 /** A client's Idempotency-Key. `operation` distinguishes commands of different routes with the same key. */
-export interface CommandKey {
+interface CommandKey {
   operation: string;
   key: string;
 }
 
 /** The order that a command is for, and the command's id. */
-export interface CommandTarget {
+interface CommandTarget {
   orderNumber: string;
   /** The order must belong to this merchant, in this environment. Absent if any order may be meant. */
   owner?: OrderOwner | undefined;

@@ -33,10 +33,10 @@ export interface SendDeps extends WakeDeps {
 }
 
 /** The messages that commands send. A settlement tells the workflow of its row itself. */
-export type SentMessage = Exclude<OrderMessageName, 'settle'>;
+type SentMessage = Exclude<OrderMessageName, 'settle'>;
 
 /** A message for the order's workflow, with the data that only the database stores. */
-export interface OrderCommand<Name extends SentMessage> extends GivenCommand {
+interface OrderCommand<Name extends SentMessage> extends GivenCommand {
   name: Name;
   message: Omit<OrderMessages[Name], 'commandId'>;
   /** The client's texts and numbers, which Temporal must not receive. */

@@ -11,7 +11,7 @@ export type MerchantMailKind =
   | 'merchant_dispute_ended'
   | 'merchant_refund_by_operator';
 
-export interface MerchantMail {
+interface MerchantMail {
   kind: MerchantMailKind;
   letter: Letter;
 }

@@ -15,7 +15,7 @@ import { declareCommand } from './command-routes.ts';
 import type { OrderRow } from '../rows.ts';
 import { advanceSchema, decideSchema, disputeSchema } from '../schemas.ts';
 
-export interface TestHelperDeps extends AdvanceDeps {
+interface TestHelperDeps extends AdvanceDeps {
   /** Pays at the gateway as the buyer would. When it returns, the capture is recorded. */
   pay(order: OrderRow, commandId: string): Promise<PaymentRef>;
 }

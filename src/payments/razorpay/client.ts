@@ -17,7 +17,7 @@ export type Answer<Value> =
   /** The operation may have been done. `isNotUnderstood`: the answer has no known form. */
   | { kind: 'unknown'; detail: string; cause?: unknown; isNotUnderstood?: true };
 
-export type Failure = Exclude<Answer<never>, { kind: 'done' }>;
+type Failure = Exclude<Answer<never>, { kind: 'done' }>;
 
 /** One HTTP request to Razorpay's API or the gateway simulator. */
 export interface Call {

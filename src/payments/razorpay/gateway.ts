@@ -21,7 +21,7 @@ export interface RazorpayGatewayOptions extends Omit<ClientOptions, 'timeoutMs' 
 }
 
 /** Razorpay behind the port; `close` ends its connections once the running calls have ended. */
-export type RazorpayGateway = PaymentGateway & { close(): Promise<void> };
+type RazorpayGateway = PaymentGateway & { close(): Promise<void> };
 
 /**
  * Implements the port with Razorpay's public API: UPI QR codes as sessions, refunds, and Route

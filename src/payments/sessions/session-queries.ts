@@ -31,7 +31,7 @@ export const isExpired = (sql: Sql) => sql`(coalesce(s.ended_at, service_now()) 
  * `opening`: another request is opening a session. `limit`: the order has had all its sessions. `not_ready`: the
  * merchant has no linked account that receives transfers, so production could not pay it out.
  */
-export type Reservation =
+type Reservation =
   | 'reserved'
   | 'open'
   | 'opening'

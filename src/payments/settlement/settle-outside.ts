@@ -22,7 +22,7 @@ export class OrderNotNotifiedError extends Error {
   override readonly name = 'OrderNotNotifiedError';
 }
 
-export interface SettleOutsideDeps extends GatewayDeps {
+interface SettleOutsideDeps extends GatewayDeps {
   workflows: OrderWorkflows;
   /** The operator. */
   actor: Actor;
