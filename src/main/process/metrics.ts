@@ -20,7 +20,8 @@ import { readOrderTotals } from '../../orders/lists/order-totals.ts';
 import { GATEWAY_OUTCOMES, onGatewayCallEnded } from '../../payments/gateway/observed-gateway.ts';
 import { reconciliationLagSeconds } from '../../payments/reconcile/reconcile.ts';
 import { readTaskQueues } from '../../temporal/task-queues.ts';
-import { oldestDueSeconds, onAttemptMade } from '../../webhooks/schedule/attempts-made.ts';
+import { onAttemptMade } from '../../webhooks/schedule/attempt.ts';
+import { oldestDueSeconds } from '../../webhooks/schedule/attempt-log.ts';
 import { ATTEMPT_OUTCOMES } from '../../webhooks/sending/exchange.ts';
 import { listenOn } from './listen.ts';
 

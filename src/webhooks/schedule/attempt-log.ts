@@ -214,3 +214,11 @@ async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
     WHERE d.delivery_id = result."deliveryId" AND d.delivery_id = ANY (${idsOf(results)})`;
   return [];
 }
+
+/** For how many seconds the most overdue delivery has been due; 0 if none is. */
+export async function oldestDueSeconds(sql: Sql): Promise<number> {
+  const [row] = await sql<{ seconds: number }[]>`
+    SELECT extract(epoch FROM service_now() - next_attempt_at)::float8 AS seconds
+    FROM webhook_deliveries WHERE state = 'PENDING' ORDER BY next_attempt_at LIMIT 1`;
+  return Math.max(0, row?.seconds ?? 0);
+}

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { AlertDeps } from '../../alerts/alerts.ts';
+import { createReports } from '../../reports.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import { inClientSpan } from '../../tracing/spans.ts';
 import type { SendResult, WebhookSender } from '../sending/sender.ts';
@@ -12,7 +13,6 @@ import type {
   AttemptLog,
   DeliveryState,
 } from './attempt-log.ts';
-import { publishAttempt } from './attempts-made.ts';
 
 export interface AttemptDeps extends AlertDeps {
   attemptLog: AttemptLog;
@@ -30,6 +30,17 @@ export function webhookSecretContext(merchantId: string, environment: string): s
   return [merchantId, environment, 'webhook_secret'];
 }
 
+/** An attempt that this process made, scheduled or by hand. */
+interface AttemptMade extends Readonly<Pick<SendResult, 'outcome' | 'durationMs'>> {
+  /** True if it was the last attempt of its delivery, which is now FAILED. */
+  readonly isGivenUp: boolean;
+}
+
+const MADE = createReports<AttemptMade>('webhook-attempt-made');
+
+/** Calls `listener` for each attempt of this process. @returns a function that unsubscribes */
+export const onAttemptMade = MADE.subscribe;
+
 /** Sends the delivery that is leased to this attempt, and records the result. */
 export async function makeAttempt(
   deps: AttemptDeps,
@@ -44,7 +55,8 @@ export async function makeAttempt(
   const result = await sendInSpan(sender, request, context);
   const after = afterAttempt(deps, context, attempt.kind, result.outcome === 'delivered');
   const { retryAfterMs } = after;
-  publishAttempt(result, after.state === 'FAILED');
+  const { outcome, durationMs } = result;
+  MADE.publish({ outcome, durationMs, isGivenUp: after.state === 'FAILED' });
   await attemptLog.record({
     ...identity,
     ...result,
