@@ -18,8 +18,7 @@ import { requestFields, requestIdFrom, runWithRequestId } from './request-contex
 import type { HttpContext, HttpMiddleware, RequestState } from './request-state.ts';
 import type { ErrorReply } from './responses/errors.ts';
 import { HttpRefusal, errorOf, errorReply, logError } from './responses/errors.ts';
-import { COMMON_HEADERS } from './responses/headers.ts';
-import { send } from './responses/send.ts';
+import { COMMON_HEADERS, send } from './responses/response.ts';
 import { createRouteMiddlewares } from './route-middlewares.ts';
 import { createRouters } from './routers.ts';
 import type { Routers } from './routers.ts';

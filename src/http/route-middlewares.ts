@@ -21,7 +21,7 @@ import type { Limiter } from '../limiter.ts';
 import { assertDocumented, assertDocumentedError } from './responses/check-response.ts';
 import type { RequestState, RouteMiddleware } from './request-state.ts';
 import { errorReply, logError } from './responses/errors.ts';
-import { send } from './responses/send.ts';
+import { send } from './responses/response.ts';
 
 /** What the middlewares of every route need. */
 export interface RouteMiddlewareOptions {

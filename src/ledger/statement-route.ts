@@ -6,7 +6,7 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { cursorInQuery, cursorOf } from '../http/input/cursor.ts';
 import { integerInQuery } from '../http/input/fields.ts';
-import { envelopeOf, success } from '../http/responses/envelope.ts';
+import { envelopeOf, success } from '../http/responses/response.ts';
 import { statementCsv } from './statement-csv.ts';
 import { presentLine, statementLineSchema } from './statement-presenter.ts';
 import { readStatement } from './statement.ts';

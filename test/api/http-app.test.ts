@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { DomainError } from '../../src/domain/errors.ts';
 import { defineRoute } from '../../src/http/define-route.ts';
-import { envelopeOf, success } from '../../src/http/responses/envelope.ts';
+import { envelopeOf, success } from '../../src/http/responses/response.ts';
 import { ERRORS } from '../../src/http/responses/errors.ts';
 import { createReadiness } from '../../src/http/server/readiness.ts';
 import {

@@ -6,7 +6,7 @@ import { DomainError } from '../../src/domain/errors.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { AppOptions } from '../../src/http/app.ts';
 import { defineRoute } from '../../src/http/define-route.ts';
-import { envelopeOf, success } from '../../src/http/responses/envelope.ts';
+import { envelopeOf, success } from '../../src/http/responses/response.ts';
 import { errorOf } from '../../src/http/responses/errors.ts';
 import { text } from '../../src/http/input/fields.ts';
 import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';

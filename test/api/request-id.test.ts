@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
-import { envelopeOf, success } from '../../src/http/responses/envelope.ts';
+import { envelopeOf, success } from '../../src/http/responses/response.ts';
 import { createReadiness } from '../../src/http/server/readiness.ts';
 import { everyKindOfAnswer, MALFORMED_REQUESTS, SANDBOX, sendRaw, serve } from './http-support.ts';
 

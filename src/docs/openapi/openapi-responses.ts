@@ -8,7 +8,7 @@ import {
   rateLimitErrorSchema,
   standardErrorSchema,
   validationErrorSchema,
-} from '../../http/responses/envelope.ts';
+} from '../../http/responses/response.ts';
 import { ERRORS, errorOf, errorReply, ValidationError } from '../../http/responses/errors.ts';
 
 /** A link to an operation that may follow, with parameters taken from the request or response. */

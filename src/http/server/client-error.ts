@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { ERRORS, errorCodeHeader, standardErrorBody } from '../responses/errors.ts';
-import { COMMON_HEADERS } from '../responses/headers.ts';
+import { COMMON_HEADERS } from '../responses/response.ts';
 import { requestIdFrom } from '../request-context.ts';
 import { API_VERSION } from '../versions.ts';
 

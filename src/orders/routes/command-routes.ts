@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../domain/index.ts';
 import type { Parsed, Route } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
-import { envelopeOf, success } from '../../http/responses/envelope.ts';
+import { envelopeOf, success } from '../../http/responses/response.ts';
 import {
   keyHeaders,
   replayHeaders,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Sql } from '../../db/client.ts';
 import type { Route, RouteCaller } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
-import { envelopeOf, success } from '../../http/responses/envelope.ts';
+import { envelopeOf, success } from '../../http/responses/response.ts';
 import { cursorInQuery, cursorOf, INVALID_CURSOR } from '../../http/input/cursor.ts';
 import { errorOf, ValidationError } from '../../http/responses/errors.ts';
 import { findOrigins } from '../../merchants/public.ts';

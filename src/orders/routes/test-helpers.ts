@@ -3,7 +3,7 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { Route } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
-import { envelopeOf, success } from '../../http/responses/envelope.ts';
+import { envelopeOf, success } from '../../http/responses/response.ts';
 import { armSandboxFault } from '../../merchants/public.ts';
 import { findCarriedOut, findTarget } from '../commands/command-queries.ts';
 import type { AdvanceDeps } from '../commands/sandbox-helpers.ts';

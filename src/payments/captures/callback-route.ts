@@ -5,7 +5,7 @@ import type { BackgroundWork } from '../../background-work.ts';
 import { ENVIRONMENTS, type Environment } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
-import { envelopeOf, success } from '../../http/responses/envelope.ts';
+import { envelopeOf, success } from '../../http/responses/response.ts';
 import { HttpRefusal } from '../../http/responses/errors.ts';
 import type { Limiter } from '../../limiter.ts';
 import { createSlots, limiterByEnvironment } from '../../http/limits/slots.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
-import { envelopeOf, success } from '../../http/responses/envelope.ts';
+import { envelopeOf, success } from '../../http/responses/response.ts';
 import { errorOf, HttpRefusal } from '../../http/responses/errors.ts';
 import { keyHeaders, replayHeaders, replayHeadersOf } from '../../http/input/idempotency-key.ts';
 import type { OrderRow } from '../../orders/public.ts';

@@ -5,7 +5,7 @@ import type { Route } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { cursorInQuery, cursorOf } from '../../http/input/cursor.ts';
 import { integerInQuery, momentInQuery, text } from '../../http/input/fields.ts';
-import { envelopeOf, success } from '../../http/responses/envelope.ts';
+import { envelopeOf, success } from '../../http/responses/response.ts';
 import { EXAMPLE_ORDERS, exampleEventId, webhookEventSchema } from '../../orders/public.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import type { EventDetails } from './event-list.ts';

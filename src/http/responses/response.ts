@@ -1,4 +1,38 @@
+import { Readable } from 'node:stream';
+import type Koa from 'koa';
 import { z } from 'zod';
+import type { Reply } from '../define-route.ts';
+
+/** The headers of every response; a route that serves a page replaces some of them. */
+export const COMMON_HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy':
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'Strict-Transport-Security': 'max-age=31536000; includeSubDomains',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+} as const;
+
+/**
+ * Writes a response. It serialises JSON here, because Koa does it too late for an error handler. Koa
+ * pipes a stream: when it fails, Koa closes the connection, so that the client does not take the sent
+ * part for the whole; when the client closes the connection, Koa destroys the stream.
+ *
+ * @param contentType of a body that is a string, bytes or a stream; any other body is sent as JSON.
+ */
+export function send(ctx: Koa.Context, reply: Reply, contentType?: string): void {
+  for (const [name, value] of Object.entries(reply.headers ?? {})) {
+    if (value !== undefined) ctx.set(name, value);
+  }
+  const { body } = reply;
+  const isReady = typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable;
+  const isRaw = contentType !== undefined && isReady;
+  ctx.status = reply.status;
+  ctx.type = isRaw ? contentType : 'application/json';
+  ctx.body = isRaw ? body : JSON.stringify(body);
+}
 
 /** The standard response envelope of the specification. */
 export interface Envelope<Data> {
