@@ -7,9 +7,13 @@ import { BASE_PATHS } from './base-paths.ts';
 import { isLimited } from './define-route.ts';
 import type { Reply, Route } from './define-route.ts';
 import { assertContentLength, readBody, readRefusedForm } from './input/body.ts';
-import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './input/validation.ts';
+import {
+  acceptsUndefined,
+  fieldsOf,
+  sanitizePathParameter,
+  unknownFields,
+} from './input/validation.ts';
 import type { RawInput } from './input/validation.ts';
-import { unknownFields } from './input/unknown-fields.ts';
 import { limitKeyOf } from './limits/client-ip.ts';
 import { createDeadline } from './limits/deadline.ts';
 import { assertAdmitted } from './limits/rate-limit.ts';
