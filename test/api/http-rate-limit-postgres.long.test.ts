@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect } from 'vitest';
-import { createPostgresRateLimiter } from '../../src/http/limits/rate-limit-postgres.ts';
+import { createPostgresRateLimiter } from '../../src/http/limits/rate-limit-shared.ts';
 import { databaseTest } from '../support/fixtures.ts';
 
 const LIMIT = 10;

@@ -1,10 +1,11 @@
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
-import { createPostgresRateLimiter } from '../../src/http/limits/rate-limit-postgres.ts';
-import { createSharedRateLimiter } from '../../src/http/limits/rate-limit-shared.ts';
-import type { Sql } from '../../src/db/client.ts';
-import { connectDatabase } from '../../src/db/client.ts';
+import {
+  createPostgresRateLimiter,
+  createSharedRateLimiter,
+} from '../../src/http/limits/rate-limit-shared.ts';
+import { connectDatabase, type Sql } from '../../src/db/client.ts';
 import { installStoppedClock } from '../support/stopped-clock.ts';
 import { databaseTest, once } from '../support/fixtures.ts';
 import { UNTIL_MS } from '../support/time-limits.ts';

@@ -1,8 +1,10 @@
 import { required } from '../../config.ts';
 import { connectDatabase } from '../../db/client.ts';
 import { WAITING_SHARE } from '../../http/limits/deadline.ts';
-import { createPostgresRateLimiter } from '../../http/limits/rate-limit-postgres.ts';
-import { createSharedRateLimiter } from '../../http/limits/rate-limit-shared.ts';
+import {
+  createPostgresRateLimiter,
+  createSharedRateLimiter,
+} from '../../http/limits/rate-limit-shared.ts';
 import type { RateLimiter } from '../../http/limits/rate-limit.ts';
 import { createMemoryRateLimiter } from '../../http/limits/rate-limit.ts';
 import type { Resources } from './resources.ts';
