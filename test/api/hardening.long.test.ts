@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
-import { READS_AT_ONCE } from '../../src/http/limits/turns.ts';
+import { READS_AT_ONCE } from '../../src/http/limits/slots.ts';
 import { anOrder } from '../support/api-client.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { linesIn } from '../support/log-lines.ts';

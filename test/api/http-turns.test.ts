@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
 import { envelopeOf, success } from '../../src/http/responses/response.ts';
-import { CHANGES_AT_ONCE } from '../../src/http/limits/turns.ts';
+import { CHANGES_AT_ONCE } from '../../src/http/limits/slots.ts';
 import { HANGS_MS } from '../support/time-limits.ts';
 import { CREDENTIALS, PRODUCTION, SANDBOX, serve } from './http-support.ts';
 
