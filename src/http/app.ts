@@ -3,7 +3,6 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import { DomainError } from '../domain/errors.ts';
 import { inServerSpan } from '../tracing/spans.ts';
-import { publishAnswered } from './answered-requests.ts';
 import { environmentOf } from './base-paths.ts';
 import type { Page, Route } from './define-route.ts';
 import { createClientIp } from './limits/client-ip.ts';
@@ -14,7 +13,12 @@ import { assertAdmitted, createPageRateLimiter } from './limits/rate-limit.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
 import { authenticateMerchant, limitMerchantRate, negotiateVersion } from './merchant-checks.ts';
 import type { Authenticate } from './merchant-checks.ts';
-import { requestFields, requestIdFrom, runWithRequestId } from './request-context.ts';
+import {
+  publishAnswered,
+  requestFields,
+  requestIdFrom,
+  runWithRequestId,
+} from './request-context.ts';
 import type { HttpContext, HttpMiddleware, RequestState } from './request-state.ts';
 import type { ErrorReply } from './responses/errors.ts';
 import { HttpRefusal, errorOf, errorReply, logError } from './responses/errors.ts';

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
+import { createReports } from '../reports.ts';
 
 /** Fields of the current request or order; every log line of its work has them. */
 export interface RequestFields {
@@ -42,3 +43,20 @@ export function addRequestFields(fields: Omit<RequestFields, 'requestId'>): void
 export function requestFields(): RequestFields {
   return { ...current.getStore() };
 }
+
+/** A request that was answered, without anything of its client. */
+interface AnsweredRequest {
+  readonly method: string;
+  /** The declared path; undefined if no route matched. */
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+const ANSWERED = createReports<AnsweredRequest>('request-answered');
+
+/** Reports a request that was answered. It costs nothing while there is no listener. */
+export const publishAnswered = ANSWERED.publish;
+
+/** Calls `listener` for each request that this process answers. @returns a function that unsubscribes */
+export const onRequestAnswered = ANSWERED.subscribe;

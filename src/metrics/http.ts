@@ -1,5 +1,5 @@
 import { Histogram } from '@prometheus-io/client';
-import { onRequestAnswered } from '../http/answered-requests.ts';
+import { onRequestAnswered } from '../http/request-context.ts';
 import type { MetricFamily } from './registry.ts';
 import { metricName } from './registry.ts';
 
