@@ -21,7 +21,7 @@ import type { RateLimiter } from './limits/rate-limit.ts';
 import { createFileSlots, createSlots, createTurns } from './limits/slots.ts';
 import type { FileSlots } from './limits/slots.ts';
 import type { Limiter } from '../limiter.ts';
-import { assertDocumented, assertDocumentedError } from './responses/check-response.ts';
+import { assertDocumented, assertDocumentedError } from './responses/declared-responses.ts';
 import type { RequestState, RouteMiddleware } from './request-state.ts';
 import { errorReply, logError } from './responses/errors.ts';
 import { send } from './responses/response.ts';

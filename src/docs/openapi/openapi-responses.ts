@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ZodOpenApiLinksObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { ERROR_CODES } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
-import { errorsOf } from '../../http/responses/common-errors.ts';
+import { errorsOf } from '../../http/responses/declared-responses.ts';
 import type { Route } from '../../http/define-route.ts';
 import {
   rateLimitErrorSchema,
