@@ -8,9 +8,10 @@ import { submitDemoApplication } from './demo-application.ts';
 import { ensureMerchantUser, ensureOperator, OPERATOR_EMAILS } from './demo-users.ts';
 import { findUserByEmail } from '../../src/accounts/people/users.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
+import { findKeyHolders } from '../../src/merchants/keys/authenticate.ts';
 import { verifySecret, type KeyPair } from '../../src/merchants/keys/credentials.ts';
 import { createKeyPair, rotateSecret, type KeyDeps } from '../../src/merchants/keys/keys.ts';
-import { findKeyHolders, findMerchant, requireMerchant } from '../../src/merchants/queries.ts';
+import { findMerchant, requireMerchant } from '../../src/merchants/queries.ts';
 import type { OnboardingDeps } from '../../src/onboarding/public.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 

@@ -2,7 +2,6 @@ import type { Fragment } from 'postgres';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
-import { isUseDue } from './keys/key-use.ts';
 import type { Readiness } from './readiness.ts';
 
 /** Only an APPROVED merchant may call the API. */
@@ -25,60 +24,6 @@ export interface MerchantRow extends Readiness {
   waitingUntil: Date | null;
   createdAt: Date;
 }
-
-/** The merchant of an API key; for an unknown key, placeholder values of the same shape. */
-export interface KeyHolder {
-  isKnown: boolean;
-  merchantId: string;
-  name: string;
-  /** Decides what the merchant may do: see `access_status_of`. */
-  status: MerchantStatus;
-  secretHmac: Uint8Array;
-  /** The pepper of the HMAC. Zeros if it is not known. */
-  pepperId: string;
-  allowedOrigins: string[];
-  isReady: boolean;
-  /** True if the next POST in the sandbox answers 500 after its work. */
-  failsAfterWork: boolean;
-  /** True if its last recorded use is at least a minute ago. */
-  isUseDue: boolean;
-}
-
-const UNKNOWN_MERCHANT_ID = 'mer_00000000000000000000000000';
-
-/**
- * Reads keys from the database, without a cache: a rotation takes effect on the next request.
- *
- * An unknown key takes the same look-ups and returns a row of the same size, so that the time does not distinguish
- * it from a wrong secret: an empty result was measurably faster (4 %).
- *
- * The keys are JSON: postgres.js writes arrays only once a connection has read the types of the database.
- *
- * @returns one holder for each key, in order
- */
-export const findKeyHolders = async (
-  sql: Sql,
-  environment: Environment,
-  apiKeys: readonly string[],
-): Promise<KeyHolder[]> => sql<KeyHolder[]>`
-  SELECT k.api_key IS NOT NULL AS is_known,
-    coalesce(m.merchant_id, ${UNKNOWN_MERCHANT_ID}) AS merchant_id,
-    coalesce(m.name, 'Unknown Company') AS name,
-    coalesce(access_status_of(m), 'APPROVED') AS status,
-    coalesce(k.secret_hmac, decode(repeat('00', 32), 'hex')) AS secret_hmac,
-    coalesce(k.pepper_id, '00000000') AS pepper_id,
-    coalesce(e.allowed_origins, '{}') AS allowed_origins,
-    is_merchant_ready(coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID}), given.environment,
-      coalesce(m.gateway, '')) AS is_ready,
-    given.environment = 'sandbox' AND coalesce(e.fails_after_work, false) AS fails_after_work,
-    ${isUseDue(sql)} AS is_use_due
-  FROM (SELECT ${environment}::environment AS environment, keys.*
-    FROM jsonb_array_elements_text(${sql.json([...apiKeys])}) WITH ORDINALITY AS keys (api_key, place)) given
-  LEFT JOIN api_keys k ON k.api_key = given.api_key AND k.environment = given.environment
-  LEFT JOIN merchants m ON m.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID})
-  LEFT JOIN merchant_environments e
-    ON e.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID}) AND e.environment = given.environment
-  ORDER BY given.place`;
 
 /** SQL: the columns of {@link Readiness} except the gateway, for merchant `m` with {@link readinessJoin}. */
 export const readinessColumns = (sql: Sql) => sql`

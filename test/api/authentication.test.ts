@@ -1,9 +1,8 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import type { Environment } from '../../src/domain/index.ts';
-import { createAuthenticate } from '../../src/merchants/keys/authenticate.ts';
+import { createAuthenticate, findKeyHolders } from '../../src/merchants/keys/authenticate.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { rotateSecret } from '../../src/merchants/keys/keys.ts';
-import { findKeyHolders } from '../../src/merchants/queries.ts';
 import { setOrigins } from '../../src/merchants/origins.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { createApiClient } from '../support/api-client.ts';

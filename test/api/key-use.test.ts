@@ -1,8 +1,7 @@
 import { expect } from 'vitest';
 import { connectDatabase } from '../../src/db/client.ts';
-import { createKeyUse } from '../../src/merchants/keys/key-use.ts';
+import { createKeyUse, findKeyHolders } from '../../src/merchants/keys/authenticate.ts';
 import { listKeys } from '../../src/merchants/keys/keys.ts';
-import { findKeyHolders } from '../../src/merchants/queries.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

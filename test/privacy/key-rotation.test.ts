@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { mailContext } from '../../src/mail/public.ts';
-import { createAuthenticate } from '../../src/merchants/keys/authenticate.ts';
+import { createAuthenticate, createRenewHmac } from '../../src/merchants/keys/authenticate.ts';
 import { pepperIdsOf } from '../../src/merchants/keys/credentials.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import { createKeyPair } from '../../src/merchants/keys/keys.ts';
-import { createRenewHmac } from '../../src/merchants/keys/renew-hmac.ts';
 import type { KeyReport, KeyUsage } from '../../src/privacy/key-usage.ts';
 import { SEALED_COLUMNS } from '../../src/privacy/sealed-columns.ts';
 import { createSecretBox } from '../../src/secret-box.ts';

@@ -13,9 +13,11 @@ import { securityTxtRoutes } from '../../http/server/security-txt.ts';
 import { API_VERSION } from '../../http/versions.ts';
 import { statementRoute } from '../../ledger/statement-route.ts';
 import { createMailer } from '../../mail/mailer.ts';
-import { createAuthenticate } from '../../merchants/keys/authenticate.ts';
-import { createKeyUse } from '../../merchants/keys/key-use.ts';
-import { createRenewHmac } from '../../merchants/keys/renew-hmac.ts';
+import {
+  createAuthenticate,
+  createKeyUse,
+  createRenewHmac,
+} from '../../merchants/keys/authenticate.ts';
 import { raiseDispute, type SendDeps } from '../../orders/commands/send-command.ts';
 import type { OrderRow } from '../../orders/rows.ts';
 import { createOrderPresenter } from '../../orders/presenter.ts';
