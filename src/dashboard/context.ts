@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ComponentChildren } from 'preact';
 import type { KeptForms, SignedInUser } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
-import type { Alongside } from '../db/alongside.ts';
+import type { Alongside } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';

@@ -1,5 +1,5 @@
 import type { Actor } from '../db/actor.ts';
-import type { Alongside } from '../db/alongside.ts';
+import type { Alongside } from '../db/client.ts';
 import type { MailDeps } from '../mail/public.ts';
 import { mailRow, prepareMail, startMail } from '../mail/public.ts';
 import type { MerchantAct } from './mails.ts';

@@ -1,5 +1,5 @@
-import { alongsideQuery, andAlongside } from '../db/alongside.ts';
 import type { Sql } from '../db/client.ts';
+import { alongsideQuery, andAlongside } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 import type { MerchantAdminDeps } from './commands.ts';

@@ -1,8 +1,7 @@
 import type postgres from 'postgres';
 import type { Actor } from '../db/actor.ts';
-import type { Alongside } from '../db/alongside.ts';
-import { alongsideQuery, andAlongside } from '../db/alongside.ts';
-import type { Sql } from '../db/client.ts';
+import type { Alongside, Sql } from '../db/client.ts';
+import { alongsideQuery, andAlongside } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { SecretBox } from '../secret-box.ts';
 import type { Application } from './application.ts';

@@ -1,4 +1,4 @@
-import type { Alongside } from '../db/alongside.ts';
+import type { Alongside } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { MailDeps } from '../mail/public.ts';
 import { prepareMail, startMail } from '../mail/public.ts';

@@ -1,7 +1,7 @@
 import type { ProvenOperator } from '../accounts/public.ts';
 import { listWarnedOperators, mayDo, rolesFor } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
-import type { Alongside } from '../db/alongside.ts';
+import type { Alongside } from '../db/client.ts';
 import { jsonRow } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import { prepareMail } from '../mail/public.ts';

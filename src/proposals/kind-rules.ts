@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Actor } from '../db/actor.ts';
-import type { Alongside } from '../db/alongside.ts';
+import type { Alongside } from '../db/client.ts';
 import type { Before, Change, Parameters, Proposal, ProposalDeps } from './context.ts';
 
 export interface CarryOutDeps extends ProposalDeps {

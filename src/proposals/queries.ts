@@ -1,8 +1,7 @@
 import { ulid } from 'ulid';
 import type { OperatorRole } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
-import type { Alongside } from '../db/alongside.ts';
-import type { Sql } from '../db/client.ts';
+import type { Alongside, Sql } from '../db/client.ts';
 import { jsonRow } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { Proposal, ProposalKind } from './context.ts';

@@ -1,6 +1,6 @@
 import { ulid } from 'ulid';
-import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
+import { alongsideQuery, andAlongside } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { SealedMail } from '../../mail/public.ts';
 import { mailRow, prepareMail } from '../../mail/public.ts';

@@ -1,5 +1,5 @@
-import type { Alongside } from '../../db/alongside.ts';
-import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
+import type { Alongside } from '../../db/client.ts';
+import { alongsideQuery, andAlongside } from '../../db/client.ts';
 import type { AccountDeps } from '../context.ts';
 import { auditNameOf } from './users.ts';
 

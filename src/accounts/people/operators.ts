@@ -1,7 +1,6 @@
 import type { Actor } from '../../db/actor.ts';
-import type { Alongside } from '../../db/alongside.ts';
-import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
-import type { Sql } from '../../db/client.ts';
+import type { Alongside, Sql } from '../../db/client.ts';
+import { alongsideQuery, andAlongside } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { MailDeps, SealedMail } from '../../mail/public.ts';
 import { mailRow, prepareMail } from '../../mail/public.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Actor } from '../../db/actor.ts';
-import type { Alongside } from '../../db/alongside.ts';
+import type { Alongside } from '../../db/client.ts';
 import type { CommandType, Environment } from '../../domain/index.ts';
 import { transitionOf } from '../../domain/index.ts';
 import { BASE_PATHS } from '../../http/base-paths.ts';

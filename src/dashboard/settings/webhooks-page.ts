@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Alongside } from '../../db/alongside.ts';
+import type { Alongside } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import { admitSend } from '../../merchants/public.ts';
 import {

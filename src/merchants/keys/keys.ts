@@ -1,6 +1,5 @@
-import type { Alongside } from '../../db/alongside.ts';
-import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
-import type { Sql } from '../../db/client.ts';
+import type { Alongside, Sql } from '../../db/client.ts';
+import { alongsideQuery, andAlongside } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
 import { errorOf } from '../../http/responses/errors.ts';

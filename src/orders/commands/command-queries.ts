@@ -1,10 +1,8 @@
 import type { Fragment } from 'postgres';
 import { ulid } from 'ulid';
 import type { Actor } from '../../db/actor.ts';
-import type { Alongside } from '../../db/alongside.ts';
-import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
-import type { Sql } from '../../db/client.ts';
-import { jsonRow } from '../../db/client.ts';
+import type { Alongside, Sql } from '../../db/client.ts';
+import { alongsideQuery, andAlongside, jsonRow } from '../../db/client.ts';
 import type { OrderMessageName } from '../../contracts/order-workflow.ts';
 import type { HelperName } from '../../domain/index.ts';
 import { BUYER_DISPUTES, DomainError, statusesThatTake } from '../../domain/index.ts';

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import type { Actor } from '../../db/actor.ts';
-import type { Alongside } from '../../db/alongside.ts';
-import type { Sql } from '../../db/client.ts';
+import type { Alongside, Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import { isRecorded, newCommandId } from './command-queries.ts';
 import type { SendDeps } from './send-command.ts';

@@ -1,6 +1,6 @@
 import { clearAlert } from '../../alerts/alerts.ts';
 import type { Actor } from '../../db/actor.ts';
-import type { Sql } from '../../db/client.ts';
+import type { Alongside, Sql } from '../../db/client.ts';
 import type { Settlement } from '../../domain/index.ts';
 import { DomainError, isFinal, REFUSALS } from '../../domain/index.ts';
 import type { OrderRow } from '../../orders/public.ts';
@@ -12,7 +12,6 @@ import { findOutsideSettlement } from '../operators/operator-queries.ts';
 import { finishRefundAgain, finishSurplus } from '../funds/refund-queries.ts';
 import type { NewSettlement, SurplusCapture } from './settlement-queries.ts';
 import { listSurplus, writeSettlement, writeSurplusSettlement } from './settlement-queries.ts';
-import type { Alongside } from '../../db/alongside.ts';
 import type { PaymentSettlement } from './settle-payment.ts';
 import { checkPayment, isFinalRefusal, settlePayment } from './settle-payment.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';

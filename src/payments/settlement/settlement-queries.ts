@@ -1,10 +1,8 @@
 import type { Fragment } from 'postgres';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Actor } from '../../db/actor.ts';
-import type { Alongside } from '../../db/alongside.ts';
-import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
-import type { Sql } from '../../db/client.ts';
-import { jsonRow } from '../../db/client.ts';
+import type { Alongside, Sql } from '../../db/client.ts';
+import { alongsideQuery, andAlongside, jsonRow } from '../../db/client.ts';
 import type { Settlement } from '../../domain/index.ts';
 import { phasesThatTake, SETTLE_COMMANDS } from '../../domain/index.ts';
 import { requestFields } from '../../http/request-context.ts';
