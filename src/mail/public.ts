@@ -1,6 +1,6 @@
 /** What other features may use to send mails. */
 export { mailContext } from './content.ts';
-export type { Letter } from './letter.ts';
+export type { Letter } from './content.ts';
 export { letterText } from './render-letter.ts';
 export type { OutgoingMail } from './mailer.ts';
 export type { OrderMailRecord } from './queries.ts';

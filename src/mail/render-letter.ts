@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Language } from '../pages/language.ts';
-import type { Letter } from './letter.ts';
+import type { Letter } from './content.ts';
 
 /** A letter as the two forms of a mail, which say the same. */
 export interface RenderedLetter {

@@ -4,9 +4,8 @@ import { DomainError } from '../domain/index.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { shorten } from '../pages/format.ts';
 import type { MailWorkflows } from '../temporal/mail-workflows.ts';
-import type { MailContent } from './content.ts';
+import type { Letter, MailContent } from './content.ts';
 import { sealMail } from './content.ts';
-import type { Letter } from './letter.ts';
 import { insertMail } from './queries.ts';
 
 /** The dependencies of {@link sendMail}. */
