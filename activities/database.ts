@@ -13,7 +13,7 @@ import type { CaptureDeps } from '../src/payments/captures/captures.ts';
 import { alertReleaseBlocked } from '../src/payments/funds/funds.ts';
 import { bookRestoredReversals } from '../src/payments/reversals/reversal-queries.ts';
 import { recoverCapture } from '../src/payments/reconcile/recover-payments.ts';
-import type { BeginMails } from '../src/mail/background-mails.ts';
+import type { BeginMails } from '../src/mail/attempt.ts';
 import type { BackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 
 interface DatabaseDeps extends CaptureDeps {

@@ -1,7 +1,7 @@
 import type { Activities } from '../src/contracts/activities.ts';
 import type { PresentOrder } from '../src/orders/presenter.ts';
 import { createStepWriter } from '../src/orders/steps/record-step.ts';
-import { createBackgroundMails } from '../src/mail/background-mails.ts';
+import { createBackgroundMails } from '../src/mail/attempt.ts';
 import type { BackgroundAttemptDeps } from '../src/webhooks/schedule/background-attempts.ts';
 import { createBackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 import type { MoneyDeps } from './money.ts';

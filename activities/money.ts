@@ -3,7 +3,7 @@ import type { Duration } from '@temporalio/common';
 import type { MoneyActivities } from '../src/contracts/activities.ts';
 import { clearAlert } from '../src/alerts/alerts.ts';
 import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
-import type { BeginMails } from '../src/mail/background-mails.ts';
+import type { BeginMails } from '../src/mail/attempt.ts';
 import * as funds from '../src/payments/funds/funds.ts';
 import type { SurplusDeps } from '../src/payments/funds/refunds.ts';
 import { refundOrder, refundSurplus } from '../src/payments/funds/refunds.ts';

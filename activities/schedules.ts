@@ -3,7 +3,7 @@ import type { ScheduleActivities } from '../src/contracts/activities.ts';
 import type { PaymentRef } from '../src/contracts/ids.ts';
 import type { Sql } from '../src/db/client.ts';
 import type { Comparison } from '../src/orders/wake/compare-orders.ts';
-import type { BeginMails } from '../src/mail/background-mails.ts';
+import type { BeginMails } from '../src/mail/attempt.ts';
 import { remindOfDisputes } from '../src/orders/mails/dispute-reminders.ts';
 import type { OrderMailDeps } from '../src/orders/mails/step-mails.ts';
 import { compareOrders } from '../src/orders/wake/compare-orders.ts';

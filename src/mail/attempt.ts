@@ -1,7 +1,9 @@
 import type { AlertDeps } from '../alerts/alerts.ts';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
+import type { BackgroundWork } from '../background-work.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { SealError } from '../secret-box.ts';
+import type { MailWorkflows } from '../temporal/mail-workflows.ts';
 import type { MailContent } from './content.ts';
 import { openMail } from './content.ts';
 import type { Mailer, MailerResult, OutgoingMail } from './mailer.ts';
@@ -36,9 +38,39 @@ export async function attemptMail(deps: MailAttemptDeps, mailId: string): Promis
 }
 
 /** A mail about an order that this process has just written: nothing of it need be read for its first attempt. */
-export type FirstMail = OutgoingMail & { kind: string };
+type FirstMail = OutgoingMail & { kind: string };
 
-export async function attemptFirst(
+/** What first attempts need. */
+interface BackgroundMailDeps extends MailAttemptDeps {
+  background: BackgroundWork;
+  mails: MailWorkflows;
+}
+
+/** Makes the first attempts of mails in the background. */
+export type BeginMails = (mails: readonly FirstMail[]) => void;
+
+/**
+ * Makes the first attempt of each mail about an order in the process that has written it: a server that accepts it
+ * saves a workflow. Otherwise the mail's workflow is started, by this process or, if it dies, by the sweep.
+ */
+export function createBackgroundMails(deps: BackgroundMailDeps): BeginMails {
+  const { background, mailer, mails, log } = deps;
+
+  async function attempt(mail: FirstMail): Promise<void> {
+    if (mailer === undefined) return mails.start(mail.mailId);
+    const result = await attemptFirst({ ...deps, mailer }, mail).catch((err: unknown) => {
+      log.warn({ err, mailId: mail.mailId }, 'A first attempt of a mail could not be made');
+      return { outcome: 'postponed' };
+    });
+    if (result.outcome === 'postponed') await mails.start(mail.mailId);
+  }
+
+  return (written) => {
+    for (const mail of written) background.begin(() => attempt(mail));
+  };
+}
+
+async function attemptFirst(
   deps: MailAttemptDeps & { mailer: Mailer },
   { kind, ...mail }: FirstMail,
 ): Promise<AttemptResult> {
