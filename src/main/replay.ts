@@ -2,7 +2,7 @@ import type { Client, HistoryAndWorkflowId } from '@temporalio/client';
 import type { ReplayResult } from '@temporalio/worker';
 import { Runtime, Worker } from '@temporalio/worker';
 import type { Config } from '../config.ts';
-import { isGrpcNotFound } from '../temporal/grpc-errors.ts';
+import { isGrpcNotFound } from '../temporal/client.ts';
 import { loadWorkflows } from './worker/workflow-bundle.ts';
 
 const FETCH_TIMEOUT_MS = 30_000;

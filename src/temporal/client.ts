@@ -1,4 +1,11 @@
-import { Client, Connection, type ClientOptions, type ConnectionOptions } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  isGrpcDeadlineError,
+  isGrpcServiceError,
+  type ClientOptions,
+  type ConnectionOptions,
+} from '@temporalio/client';
 
 /** The encryption and authentication of a connection to Temporal. Without either, it is plain. */
 export interface TemporalSecurity {
@@ -43,4 +50,29 @@ export function connectTemporal(
 /** True if the connection is encrypted. An API key alone implies it, as in the SDK. */
 export function usesTls({ tls, apiKey }: TemporalSecurity): boolean {
   return tls === undefined ? apiKey !== undefined : tls !== false;
+}
+
+/** The gRPC status codes that callers handle. */
+const CANCELLED = 1;
+const NOT_FOUND = 5;
+const ALREADY_EXISTS = 6;
+
+const hasCode = (error: unknown, code: number) => isGrpcServiceError(error) && error.code === code;
+
+export const isGrpcNotFound = (error: unknown) => hasCode(error, NOT_FOUND);
+
+export const isGrpcAlreadyExists = (error: unknown) => hasCode(error, ALREADY_EXISTS);
+
+/** True when a call reached its deadline. The server may end a long poll as CANCELLED shortly before. */
+export const isDeadlineExceeded = (error: unknown) =>
+  isGrpcDeadlineError(error) ||
+  hasCode(error, CANCELLED) ||
+  // The client wraps the error of a workflow's result.
+  (error instanceof Error && hasCode(error.cause, CANCELLED));
+
+/** Converts a protobuf Duration or Timestamp to seconds. */
+export function secondsOf(
+  time: { seconds?: unknown; nanos?: number | null } | null | undefined,
+): number {
+  return Number(time?.seconds ?? 0) + (time?.nanos ?? 0) / 1e9;
 }

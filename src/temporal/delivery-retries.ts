@@ -8,8 +8,7 @@ import {
   retryWorkflowId,
   TASK_QUEUE,
 } from '../contracts/ids.ts';
-import { CALL_TIMEOUT_MS } from './client.ts';
-import { isDeadlineExceeded } from './grpc-errors.ts';
+import { CALL_TIMEOUT_MS, isDeadlineExceeded } from './client.ts';
 
 /** Starts the `retryDelivery` and `resendDeliveries` workflows. */
 export interface DeliveryRetries {

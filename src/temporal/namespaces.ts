@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { isGrpcAlreadyExists, isGrpcNotFound } from './grpc-errors.ts';
+import { isGrpcAlreadyExists, isGrpcNotFound } from './client.ts';
 
 const DAY_SECONDS = 24 * 3600;
 

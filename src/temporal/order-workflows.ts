@@ -22,9 +22,7 @@ import type {
 import type { OrderStatus } from '../domain/index.ts';
 import { DomainError, ERROR_CODES, ORDER_STATUSES, rupeesFromPaise } from '../domain/index.ts';
 import { createLimiter } from '../limiter.ts';
-import { CALL_TIMEOUT_MS } from './client.ts';
-import { isGrpcNotFound } from './grpc-errors.ts';
-import { secondsOf } from './timestamps.ts';
+import { CALL_TIMEOUT_MS, isGrpcNotFound, secondsOf } from './client.ts';
 
 /** Longer, because a list may have thousands of entries and no API client waits for it. */
 const LIST_TIMEOUT_MS = 20_000;

@@ -3,8 +3,7 @@ import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { optionalTsToDate } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
-import { CALL_TIMEOUT_MS } from './client.ts';
-import { isGrpcNotFound } from './grpc-errors.ts';
+import { CALL_TIMEOUT_MS, isGrpcNotFound } from './client.ts';
 
 const { PendingActivityState } = proto.temporal.api.enums.v1;
 const POLL_INTERVAL_MS = 200;

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { SEARCH_ATTRIBUTES } from '../contracts/ids.ts';
-import { isGrpcAlreadyExists } from './grpc-errors.ts';
+import { isGrpcAlreadyExists } from './client.ts';
 
 const { IndexedValueType } = proto.temporal.api.enums.v1;
 const INDEXED_VALUE_TYPE = {

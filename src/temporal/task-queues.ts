@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../contracts/ids.ts';
-import { secondsOf } from './timestamps.ts';
+import { secondsOf } from './client.ts';
 
 /** The kinds of tasks that workers poll for. The money queue has only activities. */
 const POLLED = [

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { isGrpcNotFound } from './grpc-errors.ts';
+import { isGrpcNotFound } from './client.ts';
 
 export interface WorkerVersion {
   deploymentName: string;
