@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
-import { EXPORTED_ATTRIBUTES } from './attributes.ts';
+import { EXPORTED_ATTRIBUTES } from './spans.ts';
 
 /** Of an exception, its kind: a message can contain values, and a stack repeats the message. */
 const EXPORTED_OF_EXCEPTIONS: ReadonlySet<string> = new Set(['exception.type']);
