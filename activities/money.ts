@@ -60,13 +60,8 @@ async function alertingOnRefusal<Result>(
   }
   try {
     const result = await move();
-    // An earlier attempt may have raised them, or the hold of an order that is refunded now.
-    await clearAlert(
-      deps.sql,
-      ['gateway_refused', 'release_blocked'],
-      subject,
-      'the money was moved',
-    );
+    // No row says that the gateway accepts what it refused, such as to list the refunds of a payment.
+    await clearAlert(deps.sql, 'gateway_refused', subject, 'the gateway no longer refuses');
     return result;
   } catch (error) {
     if (error instanceof funds.ReleaseBlocked) {

@@ -66,7 +66,7 @@ const SERVICE = 'service';
 /**
  * Clears the open alerts of some kinds about a subject, because their cause is resolved.
  *
- * @param reason how the cause was resolved, as a clause: `the order was released`
+ * @param reason how the cause was resolved, as a clause: `the funds are on hold`
  * @param clearedBy the operator who resolved it; otherwise the service
  */
 export async function clearAlert(

@@ -3,10 +3,12 @@ import { describe, expect } from 'vitest';
 import { clearResolvedAlerts, listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
 import type { AlertKind } from '../../src/alerts/kinds.ts';
 import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
+import type { RefundOrChargeback } from '../../src/payments/gateway/gateway-objects.ts';
+import { recordRefundsOf, recordReversal } from '../../src/payments/reversals/reversals.ts';
 import { clearClockSkew } from '../../src/webhooks/sending/clock.ts';
 import { capturedWhole, SANDBOX } from '../support/gateway.ts';
 import { anAccountId, giveAccount } from '../support/linked-accounts.ts';
-import type { Orders } from '../support/orders.ts';
+import type { DirectOrder, Orders } from '../support/orders.ts';
 import { writeOrder, writePayment } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -25,6 +27,47 @@ async function anOrderToCancel(_service: TestService, orders: Orders): Promise<C
   const order = await orders.in('ACCEPTED');
   return { subject: order.orderNumber, resolve: () => order.update('cancel') };
 }
+
+type Reversal = Pick<RefundOrChargeback, 'kind' | 'state'>;
+
+/** Records a refund or chargeback of an order's payment that this service has not made. */
+async function reverse({ deps }: TestService, order: DirectOrder, reversal: Reversal) {
+  const gatewayPaymentId = await order.paymentId();
+  const reversalId = `${reversal.kind}_${order.orderNumber}`;
+  const found = { reversalId, gatewayPaymentId, amountPaise: 100, idempotencyKey: null };
+  await recordReversal(deps, SANDBOX, { ...found, ...reversal }, 'gateway');
+}
+
+/** A reversal that ends without taking money. */
+const ending =
+  ({ kind, state }: Reversal, ends: Reversal['state']): Prepare =>
+  async (service, orders) => {
+    const order = await orders.in('PAID');
+    await reverse(service, order, { kind, state });
+    const resolve = () => reverse(service, order, { kind, state: ends });
+    return { subject: order.orderNumber, resolve };
+  };
+const aFailingRefund = ending({ kind: 'refund', state: 'pending' }, 'failed');
+const aWonChargeback = ending({ kind: 'chargeback', state: 'open' }, 'won');
+
+/** An order that was partly refunded at the gateway itself. */
+const anOrderToRefund: Prepare = async ({ deps }, orders) => {
+  const order = await orders.in('DELIVERED');
+  await order.refundInDashboard(10_000);
+  await recordRefundsOf(deps, SANDBOX, await order.paymentId());
+  const resolve = () => order.update('refund').then(() => order.untilStatus('REFUNDED'));
+  return { subject: order.orderNumber, resolve };
+};
+
+/** The refund of an order that has failed and is made again. */
+const aRefundToMakeAgain: Prepare = async ({ sql }, orders) => {
+  const order = await orders.in('REFUNDED');
+  const { orderNumber } = order;
+  await sql`UPDATE orders SET refund_processed_at = NULL WHERE order_number = ${orderNumber}`;
+  const resolve = async () => sql`
+    UPDATE orders SET refund_processed_at = service_now() WHERE order_number = ${orderNumber}`;
+  return { subject: `razorpay:${await order.paymentId()}`, resolve };
+};
 
 const anUnconfirmedCapture: Prepare = async (service, orders) => {
   const order = await orders.write();
@@ -110,7 +153,10 @@ async function anAccountThatIsReplaced(service: TestService): Promise<Case> {
 const ENDING: [AlertKind, Prepare, string][] = [
   ['gateway_refused', anOrderToCancel, 'the order is CANCELLED'],
   ['gateway_refused', aSurplus, 'the payment was refunded'],
-  ['release_blocked', anOrderToCancel, 'the order is CANCELLED'],
+  ['release_blocked', anOrderToRefund, 'the order is REFUNDED'],
+  ['release_blocked', aWonChargeback, 'no reversal at the gateway is left'],
+  ['charged_back', aWonChargeback, 'no reversal at the gateway is left'],
+  ['refunded_at_gateway', aFailingRefund, 'no reversal at the gateway is left'],
   ['step_not_recorded', anOrderToCancel, 'the order is CANCELLED'],
   ['order_without_row', aLostOrder, 'the database has the order again'],
   ['delivery_unknown', aLostDelivery, 'the database has the webhook again'],
@@ -119,6 +165,7 @@ const ENDING: [AlertKind, Prepare, string][] = [
   ['surplus_capture', aSurplus, 'the payment was refunded'],
   ['wrong_amount', aSurplus, 'the payment was refunded'],
   ['refund_failed', aSurplus, 'the payment was refunded'],
+  ['refund_failed', aRefundToMakeAgain, 'nothing of it is left to refund'],
   ['session_refused', aGateway, 'a payment session has opened'],
   ['no_gateway', aGateway, 'a payment session has opened'],
   [
@@ -168,7 +215,10 @@ test('what only a person can judge stays open, also when its order has ended', a
   service,
   orders,
 }) => {
-  const { orderNumber: subject } = await orders.in('REFUNDED');
+  const order = await orders.in('REFUNDED');
+  const { orderNumber: subject } = order;
+  await reverse(service, order, { kind: 'chargeback', state: 'lost' });
+  await reverse(service, order, { kind: 'refund', state: 'processed' });
   const kinds = [
     'break_glass_used',
     'charged_back',

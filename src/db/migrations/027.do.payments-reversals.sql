@@ -31,7 +31,8 @@ CREATE TABLE gateway_reversals (
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
 );
 CREATE VIEW shared.gateway_reversals AS SELECT gateway, reversal_id, gateway_payment_id, order_number, kind,
-  amount_paise, state, has_left, booked_paise, platform_paise, recorded_at, ended_at FROM gateway_reversals;
+  amount_paise, state, has_left, blocks_release, booked_paise, platform_paise, recorded_at, ended_at
+FROM gateway_reversals;
 CREATE INDEX gateway_reversals_by_payment ON gateway_reversals (gateway, gateway_payment_id);
 CREATE INDEX gateway_reversals_by_order ON gateway_reversals (order_number);
 CREATE INDEX gateway_reversals_by_id ON gateway_reversals (reversal_id);

@@ -1,6 +1,6 @@
--- The open alerts whose condition no longer holds, with the reason. clearResolvedAlerts clears them every minute.
--- The code that resolves a condition clears its alert itself, where it can; this finds the rest, and what was
--- resolved by someone else or by a process that then died. The kinds that are missing need a person's judgement.
+-- The open alerts whose condition no longer holds, with the reason. clearResolvedAlerts clears them every minute, whoever
+-- has resolved the condition, and also if that process has died. What no row says, such as that a gateway no longer
+-- refuses, code clears where it sees it. The other kinds need a person's judgement.
 CREATE VIEW resolved_alerts AS
 WITH open AS (
   SELECT alert_id, kind, subject, last_at, details,
@@ -46,6 +46,13 @@ WHERE kind = 'refunded_at_gateway' AND p.is_wholly_refunded
   -- An order that still counts on the payment needs a settlement.
   AND NOT EXISTS (SELECT FROM shared.orders o WHERE o.order_number = p.order_number
     AND o.gateway_payment_id = p.gateway_payment_id AND o.status <> 'REFUNDED')
+UNION ALL
+SELECT alert_id, 'no reversal at the gateway is left'
+FROM open JOIN shared.orders o ON o.order_number = subject
+WHERE open.kind IN ('refunded_at_gateway', 'charged_back', 'release_blocked') AND NOT EXISTS (
+  SELECT FROM shared.gateway_reversals r WHERE r.order_number = o.order_number AND r.blocks_release
+    AND CASE open.kind WHEN 'refunded_at_gateway' THEN r.kind = 'refund'
+      WHEN 'charged_back' THEN r.kind = 'chargeback' ELSE r.gateway_payment_id = o.gateway_payment_id END)
 UNION ALL
 SELECT alert_id, 'nothing of it is left to refund'
 FROM open JOIN shared.payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id

@@ -101,10 +101,7 @@ export async function listDifferences(
   return { compared, differences: found };
 }
 
-/**
- * Clears the alerts about missing workflows of the page's orders that do not differ. The process that started such a
- * workflow may have died before it cleared the alert, or a restored database may have the alert again.
- */
+/** Clears the alerts about missing workflows of the page's orders that do not differ. */
 function clearMissing(sql: Sql, after: string, { after: upTo, differences }: ComparedPage) {
   const except = differences.map(({ orderNumber }) => orderNumber);
   return clearAlertsOfRange(sql, 'workflow_missing', { after, upTo, except }, 'its workflow runs');

@@ -1,5 +1,5 @@
 import type { AlertDeps } from '../../alerts/alerts.ts';
-import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
+import { raiseAlert } from '../../alerts/alerts.ts';
 import type {
   OrderInput,
   OrderMessageName,
@@ -58,11 +58,9 @@ export async function wakeOrder(
   const isOpen = !isFinal(order.status);
   if (!isOpen && !hasPendingWebhooks) return 'final';
   // No alert if a process died before it started the workflow.
-  const isMissing = isOpen && !isNew;
-  if (isMissing) await alertMissing(deps, order, found.state);
+  if (isOpen && !isNew) await alertMissing(deps, order, found.state);
   const earlier = found.state === 'closed' ? found.result?.run : undefined;
   await workflows.start({ ...orderInputOf(order), ...(earlier && { earlier }) });
-  if (isMissing) await clearAlert(sql, 'workflow_missing', orderNumber, 'its workflow was started');
   return 'started';
 }
 

@@ -1,4 +1,4 @@
-import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
+import { raiseAlert } from '../../alerts/alerts.ts';
 import type { MoveFundsResult } from '../../contracts/activities.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
@@ -94,14 +94,7 @@ export async function refundSurplus(
   await confirmCallbacks(deps.sql, payment, { askedAtMs, ofRefunds: true });
   const surplus = await claimSurplus(deps.sql, payment);
   if (!surplus) await refundOrderAgain(deps, payment);
-  const mails = surplus?.processedAt === null ? await refundCapture(deps, surplus) : [];
-  await clearAlert(
-    deps.sql,
-    'refund_failed',
-    paymentSubject(payment),
-    'nothing of it is left to refund',
-  );
-  return mails;
+  return surplus?.processedAt === null ? refundCapture(deps, surplus) : [];
 }
 
 /**
@@ -174,10 +167,7 @@ async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<Ou
   });
   const refund = { gatewayPaymentId, amountPaise: refundedPaise, reason };
   const mails = refundedPaise > 0 ? await mailsOfSurplus(deps, orderNumber, refund) : [];
-  const written = await finishSurplus(deps.sql, surplus, mails);
-  const kinds = ['surplus_capture', 'wrong_amount'] as const;
-  await clearAlert(deps.sql, kinds, subject, 'the capture was refunded');
-  return outgoingMails(mails, written);
+  return outgoingMails(mails, await finishSurplus(deps.sql, surplus, mails));
 }
 
 async function refundAtGateway(

@@ -50,13 +50,13 @@ export async function reconcilePayments(
   await holdAllFunds(deps, shard, endsAtMs);
   if (shard.index === 0) {
     // Before what asks for each chargeback: a gateway that hangs takes ten seconds for each.
+    await clearResolvedAlerts(deps.sql);
     await alertUnconfirmed(deps);
     // Before the balance, from which a chargeback takes.
     await recordMissedReversals(deps);
     await alertBalanceLow(deps);
     await clearBalanceLow(deps.sql);
     await checkLinkedAccounts(deps);
-    await clearResolvedAlerts(deps.sql);
   }
   return { sessions, captures: unfinished.length };
 }

@@ -53,22 +53,6 @@ export async function findBlockingReversals(
     ORDER BY recorded_at, reversal_id`;
 }
 
-/** What reversals of an order's payments keep open: alerts about each kind, and its release. */
-export async function findBlocked(
-  sql: Sql,
-  orderNumber: string,
-): Promise<{ byRefund: boolean; byChargeback: boolean; isReleaseBlocked: boolean }> {
-  const [row] = await sql<
-    [{ byRefund: boolean; byChargeback: boolean; isReleaseBlocked: boolean }]
-  >`
-    SELECT coalesce(bool_or(r.kind = 'refund'), false) AS by_refund,
-      coalesce(bool_or(r.kind = 'chargeback'), false) AS by_chargeback,
-      coalesce(bool_or(r.gateway_payment_id = o.gateway_payment_id), false) AS is_release_blocked
-    FROM gateway_reversals r JOIN shared.orders o USING (order_number)
-    WHERE r.order_number = ${orderNumber} AND r.blocks_release`;
-  return row;
-}
-
 /** A reversal that the gateway has not decided yet. */
 type Undecided = OrderGateway & Pick<Reversal, 'reversalId' | 'gatewayPaymentId' | 'kind'>;
 

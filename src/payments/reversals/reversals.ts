@@ -1,6 +1,5 @@
 import type { AlertDeps } from '../../alerts/alerts.ts';
-import { clearAlert, reportAlert } from '../../alerts/alerts.ts';
-import type { AlertKind } from '../../alerts/kinds.ts';
+import { reportAlert } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
@@ -9,7 +8,7 @@ import { moneyKey } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
 import { findBookedRefund } from '../funds/refund-queries.ts';
 import type { ReversalAlert, ReversalResult, ReversalSource } from './reversal-queries.ts';
-import { findBlocked, takeUndecided, writeReversal } from './reversal-queries.ts';
+import { takeUndecided, writeReversal } from './reversal-queries.ts';
 
 /**
  * Records a chargeback or a refund made at the gateway, unless this service made the refund. It is idempotent and
@@ -35,11 +34,8 @@ export async function recordReversal(
   const alert: ReversalAlert = { kind: alertKind, message, fields };
   const askedMsAgo = performance.now() - askedAtMs;
   const result = await writeReversal(deps.sql, at, reversal, source, { alert, askedMsAgo });
-  if (result.outcome === 'unknown_payment') return result.outcome;
+  if (result.outcome === 'unknown_payment' || result.outcome === 'known') return result.outcome;
   const { orderNumber } = result;
-  // Also when it is known: the process that recorded it may have been killed before it did this.
-  if (isOver) await clearAlerts(deps.sql, orderNumber);
-  if (result.outcome === 'known') return result.outcome;
   const logged = { orderNumber, ...fields };
   if (!isOver || result.outcome === 'came_back')
     reportAlert(deps, { ...alert, subject: orderNumber, fields: logged });
@@ -60,16 +56,6 @@ const MESSAGES = {
 
 const CAME_BACK =
   'A refund or chargeback that had taken the money is reported as ended without it, and the ledger keeps it: propose a settlement, or, of an order that has ended, pay the difference outside and clear the alert';
-
-/** Clears the alerts about an order that no reversal of its payments keeps open any more. */
-async function clearAlerts(sql: Sql, orderNumber: string): Promise<void> {
-  const { byRefund, byChargeback, isReleaseBlocked } = await findBlocked(sql, orderNumber);
-  const kinds: AlertKind[] = [];
-  if (!byRefund) kinds.push('refunded_at_gateway');
-  if (!byChargeback) kinds.push('charged_back');
-  if (!isReleaseBlocked) kinds.push('release_blocked');
-  await clearAlert(sql, kinds, orderNumber, 'no reversal at the gateway is left');
-}
 
 /**
  * Records every refund of a payment that this service did not make. Its callback may have been lost.

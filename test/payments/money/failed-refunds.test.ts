@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import { clearResolvedAlerts } from '../../../src/alerts/alerts.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { alertOnDifferences } from '../../../src/payments/reconcile/compare-gateway.ts';
 import { bookRefundFailed, finishRefundAgain } from '../../../src/payments/funds/refund-queries.ts';
@@ -53,6 +54,12 @@ const openAlerts = async ({ sql }: TestService, gatewayPaymentId: string) =>
       WHERE subject = ${`razorpay:${gatewayPaymentId}`} AND cleared_at IS NULL`
   ).map(({ kind }) => kind);
 
+const untilNoAlert = (service: TestService, gatewayPaymentId: string) =>
+  until(async () => {
+    await clearResolvedAlerts(service.sql);
+    return (await openAlerts(service, gatewayPaymentId)).length === 0;
+  });
+
 const refundWorkflow = ({ temporal }: TestService, gatewayPaymentId: string) =>
   temporal.client.workflow.getHandle(refundWorkflowId(atRazorpay(gatewayPaymentId)));
 
@@ -98,7 +105,7 @@ test('a refund of an order that fails after it was processed is booked back and 
   await simulator(service, 'POST', `/refunds/${second!.id}/end`, { status: 'processed' });
   await until(async () => (await merchant.sandbox.read(order)).refund?.processed_at !== null);
   expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
-  await until(async () => (await openAlerts(service, await order.paymentId())).length === 0);
+  await untilNoAlert(service, await order.paymentId());
   const { entries } = await merchant.sandbox.timeline(order);
   expect(entries.slice(-2).map(({ kind }) => kind)).toEqual(['REFUND_FAILED', 'REFUNDED_AGAIN']);
   expect(await order.events()).toEqual(events);
@@ -268,7 +275,7 @@ test('a surplus refund that fails after a chargeback was lost is not made again'
   const lines = async () => (await ledgerOf(service, order.order_number)).lines.slice(1);
   await until(async () => (await lines()).length === 4);
   await until(async () => (await processed()) !== null);
-  await until(async () => (await openAlerts(service, paymentId)).length === 0);
+  await untilNoAlert(service, paymentId);
   expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
   expect(await lines()).toEqual([
     `refund: surplus → refunds ${AMOUNT_PAISE}`,

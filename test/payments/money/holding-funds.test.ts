@@ -69,6 +69,7 @@ describe('a hold that the gateway refuses for good', () => {
     expect(await openAlerts()).toEqual([{ kind: 'gateway_refused' }]);
     await merchant.sandbox.post(`${path}/refund`, { reason: 'It is sold out' });
     await until(async () => (await merchant.sandbox.get(path)).body.data.status === 'REFUNDED');
+    await reconcilePayments(service.deps);
     expect(await openAlerts()).toEqual([]);
   });
 });

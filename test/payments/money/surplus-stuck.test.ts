@@ -1,7 +1,5 @@
 import { expect } from 'vitest';
-import { listAlerts } from '../../../src/alerts/alerts.ts';
 import { refundWorkflowId } from '../../../src/contracts/ids.ts';
-import { confirmPayment } from '../../../src/payments/captures/captures.ts';
 import { compareWithGateway } from '../../../src/payments/reconcile/compare-gateway.ts';
 import { settleOutside } from '../../../src/payments/settlement/settle-outside.ts';
 import type { Gateway } from '../../support/gateway.ts';
@@ -11,7 +9,6 @@ import {
   madeAtGateway,
   payAtGateway,
   reconcileLater,
-  SANDBOX,
   sessionOf,
 } from '../../support/gateway.ts';
 import { serviceTest } from '../../support/service-test.ts';
@@ -100,24 +97,4 @@ test('a surplus refund that an operator made outside is booked, and the gateway 
   await other.endFault();
   const { faults } = await compareWithGateway(service.deps);
   expect(faults.filter(({ gatewayPaymentId }) => gatewayPaymentId === surplusId)).toEqual([]);
-});
-
-test('an alert about a capture that has been refunded by then is cleared', async ({ service }) => {
-  const { sql, deps } = service;
-  const merchant = await service.newMerchant({ webhooks: false });
-  const order = await merchant.sandbox.create();
-  await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-  const { gatewaySessionId: sessionId } = await sessionOf(service, order);
-  const paymentId = await payAtGateway(service, sessionId, { amountPaise: 49_850 });
-  const openAlerts = async () =>
-    (await listAlerts(sql, { subject: `razorpay:${paymentId}` }, 10)).alerts;
-  await confirmPayment(deps, { ...SANDBOX, gatewayPaymentId: paymentId });
-  const refunded = () => sql`
-    SELECT FROM surplus_refunds
-    WHERE gateway_payment_id = ${paymentId} AND processed_at IS NOT NULL`;
-  await until(async () => (await refunded()).length === 1);
-  // A process that claimed the capture before its refund continues only now.
-  await deps.workflows.startSurplusRefund(atRazorpay(paymentId));
-  await until(async () => (await openAlerts()).length === 0);
-  expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
 });
