@@ -29,10 +29,9 @@ async function recordAndSend(
 ): Promise<RecordStepResult> {
   const result = await writeStep(input);
   if (result.outcome !== 'recorded') return result;
-  const { outcome, recorded, deliveryId, leased, mails } = result;
+  const { outcome, recorded, leased, mails } = result;
   beginMails(mails);
   if (leased !== null) webhooks.beginLeased(leased);
-  else if (deliveryId !== null) webhooks.begin({ orderNumber: input.orderNumber, deliveryId });
   // Temporal stores the result, so it has nothing else.
   return { outcome, recorded };
 }

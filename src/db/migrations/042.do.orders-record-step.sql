@@ -8,11 +8,8 @@ $$;
 -- An order's step with this number, as record_step returns it.
 CREATE FUNCTION find_step(p_order_number text, p_step_number integer) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
-  SELECT jsonb_build_object('outcome', 'recorded', 'deliveryId', d.delivery_id,
-    'recorded', known_step(o, s.step, s.command_id))
+  SELECT jsonb_build_object('outcome', 'recorded', 'recorded', known_step(o, s.step, s.command_id))
   FROM order_steps s JOIN orders o USING (order_number)
-  LEFT JOIN shared.order_events e ON e.order_number = s.order_number AND e.step_number = s.step_number
-  LEFT JOIN shared.webhook_deliveries d ON d.event_id = e.event_id AND d.state = 'PENDING'
   WHERE s.order_number = p_order_number AND s.step_number = p_step_number
 $$;
 
@@ -177,8 +174,7 @@ BEGIN
       'databaseNow', clock_timestamp()) INTO endpoint
     FROM shared.merchant_environments WHERE merchant_id = o.merchant_id AND environment = o.environment;
   END IF;
-  RETURN jsonb_build_object('outcome', 'recorded', 'deliveryId', p_event->>'delivery_id',
-    'endpoint', endpoint,
+  RETURN jsonb_build_object('outcome', 'recorded', 'endpoint', endpoint,
     'mails', CASE WHEN p_mails IS NOT NULL THEN write_order_mails(p_order_number, p_mails) END,
     'recorded', known_step(changed, p_step, p_command_id));
 END $$;

@@ -57,8 +57,6 @@ export type StepWriter = (input: RecordStepInput) => Promise<StepResult>;
 interface Recorded {
   outcome: 'recorded';
   recorded: KnownStep;
-  /** The step's delivery, if it has not ended. */
-  deliveryId: string | null;
 }
 
 /** The result, with what this call has written and the caller sends: the delivery that it has leased, and mails. */
