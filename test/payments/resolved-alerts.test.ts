@@ -61,12 +61,11 @@ const anOrderToRefund: Prepare = async ({ deps }, orders) => {
 
 /** The refund of an order that has failed and is made again. */
 const aRefundToMakeAgain: Prepare = async ({ sql }, orders) => {
-  const order = await orders.in('REFUNDED');
-  const { orderNumber } = order;
+  const { orderNumber, paymentId } = await orders.in('REFUNDED');
   await sql`UPDATE orders SET refund_processed_at = NULL WHERE order_number = ${orderNumber}`;
   const resolve = async () => sql`
     UPDATE orders SET refund_processed_at = service_now() WHERE order_number = ${orderNumber}`;
-  return { subject: `razorpay:${await order.paymentId()}`, resolve };
+  return { subject: `razorpay:${await paymentId()}`, resolve };
 };
 
 const anUnconfirmedCapture: Prepare = async (service, orders) => {
