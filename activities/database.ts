@@ -105,13 +105,13 @@ async function alertingOnFailure<Result>(
   try {
     const result = await call();
     if (attempt > 1)
-      await clearAlert(deps.sql, 'step_not_recorded', orderNumber, 'the step was recorded');
+      await clearAlert(deps.sql, 'step_not_recorded', orderNumber, 'the step was read or recorded');
     return result;
   } catch (error) {
     await raiseAlert(deps, {
       kind: 'step_not_recorded',
       subject: orderNumber,
-      message: 'A step of this order cannot be recorded: the order is blocked',
+      message: 'A step of this order cannot be read or recorded: the order is blocked',
       fields: { orderNumber },
       error,
     });

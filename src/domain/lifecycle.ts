@@ -48,7 +48,7 @@ export const SETTLE_COMMANDS = {
   refunded: 'settleRefunded',
 } as const satisfies Record<Settlement, CommandType>;
 
-/** What the database checks when it records the step; otherwise the command is refused. */
+/** What the database checks when it records the step; otherwise the command is refused, or the deadline waits. */
 export type Requirement =
   /** The deadline has passed by the database's clock, which dates what must be received before it. */
   | 'deadline_passed'

@@ -28,7 +28,7 @@ export interface Merchant {
 export interface AuthenticatedMerchant extends Merchant {
   /** Whether it can take payments in the environment of the request. */
   readonly isReady: boolean;
-  /** Called after a POST of this merchant has taken effect; an error that it throws is the answer. */
+  /** The sandbox's `fail-after-work`: called after a POST has taken effect; an error that it throws is the answer. */
   readonly afterWork?: () => Promise<void>;
 }
 

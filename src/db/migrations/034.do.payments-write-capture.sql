@@ -146,6 +146,7 @@ BEGIN
     AND NOT EXISTS (SELECT FROM surplus_refunds s
       WHERE s.gateway = payments.gateway AND s.gateway_payment_id = payments.gateway_payment_id)
   RETURNING * INTO payment;
+  -- After the INSERT: its trigger asks whether the callbacks are unconfirmed.
   PERFORM confirm_callbacks(p_gateway, id, asked_at);
 
   IF payment.gateway_payment_id IS NULL THEN

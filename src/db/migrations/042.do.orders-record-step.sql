@@ -152,6 +152,7 @@ BEGIN
     PERFORM advance_session(o.open_session_id, o.payment_link_expires_at - changed.payment_link_expires_at);
   END IF;
 
+  -- The audit list shows the command, and a step only where no command has caused it.
   IF p_command_id IS NOT NULL THEN
     is_by_command := end_command(p_order_number, p_command_id, 'DONE');
   END IF;

@@ -83,7 +83,7 @@ async function sendRecorded<Name extends SentMessage>(
 ): Promise<CommandResult> {
   const command = { ...message, commandId, tryNumber };
   const before = replayed && (await findCarriedOut(deps.sql, command));
-  const after = before || (await carryOut(deps, command));
+  const after = before || (await sendAndFinish(deps, command));
   return { order: deps.present(after), replayed, mismatch };
 }
 
@@ -101,7 +101,7 @@ interface RecordedMessage<Name extends SentMessage> extends CommandRef {
  * @throws DomainError the refusal, after the command's row was marked as refused
  * @throws Error any other failure: the command may still be carried out
  */
-async function carryOut<Name extends SentMessage>(
+async function sendAndFinish<Name extends SentMessage>(
   deps: SendDeps,
   command: RecordedMessage<Name>,
 ): Promise<OrderRow> {

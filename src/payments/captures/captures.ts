@@ -100,18 +100,18 @@ async function writeToItsOrder(
   const { at, payment } = report;
   const recorded = await writeCapture(deps.sql, report);
   if (recorded || payment.orderNumber !== null) {
-    return recorded ?? reportWithoutOrder(deps, report);
+    return recorded ?? endWithoutOrder(deps, report);
   }
   const gateway = deps.gateways.forOrder(at);
   const session = await gateway.fetchSessionOfPayment(payment.gatewayPaymentId);
-  if (!session) return reportWithoutOrder(deps, report);
+  if (!session) return endWithoutOrder(deps, report);
   const { gatewaySessionId, orderNumber, sessionId } = session;
   const found = { ...report, gatewaySessionId, payment: { ...payment, orderNumber, sessionId } };
-  return (await writeCapture(deps.sql, found)) ?? reportWithoutOrder(deps, found);
+  return (await writeCapture(deps.sql, found)) ?? endWithoutOrder(deps, found);
 }
 
 /** An order is paid through its own gateway only; payments at another do not count. */
-async function reportWithoutOrder(
+async function endWithoutOrder(
   deps: CaptureDeps,
   { at: { gateway, environment }, payment, askedAtMs }: PaymentReport,
 ): Promise<undefined> {

@@ -63,8 +63,8 @@ export interface AttemptResult
 export type AttemptLog = ReturnType<typeof createAttemptLog>;
 
 /**
- * Leases and records attempts in the database. Each attempt takes two statements, which concurrent attempts share in
- * batches.
+ * Leases and records attempts in the database, with two statements, which concurrent attempts share in batches. The
+ * first attempt is leased by the step that causes it, so it takes one.
  */
 export function createAttemptLog(sql: Sql) {
   return {
