@@ -126,8 +126,7 @@ test('no file lists statuses beside the domain', () => {
 });
 
 /** The compiler says whether one is missing here. */
-const REQUIREMENTS: Record<Requirement | 'no_session_open', true> = {
-  no_session_open: true,
+const REQUIREMENTS: Record<Requirement, true> = {
   deadline_passed: true,
   deadline_on_time: true,
   no_dispute_waiting: true,

@@ -67,9 +67,10 @@ async function recordStep(
   const at = new Date(step.atMs).toISOString();
   const { kind, atMs, movement, commandId = null } = step;
   const columns = { stepNumber: order.stepNumber, updatedAt: at, ...step.columns };
+  const gateway = movement === 'capture' ? GATEWAY : null;
   const [row] = await sql<[{ outcome: string }]>`
     SELECT record_step(${order.orderNumber}, ${sql.json({ number: order.stepNumber, kind, atMs })}, ${commandId}, '{}', NULL,
-      ${jsonRow(sql, columns)}, NULL, ${movement}, NULL, NULL, NULL)->>'outcome' AS outcome`;
+      ${jsonRow(sql, columns)}, NULL, ${gateway}, ${movement}, '{}', NULL, NULL, NULL)->>'outcome' AS outcome`;
   if (row.outcome !== 'recorded') throw new Error(`${kind} is ${row.outcome}`);
 }
 
@@ -97,7 +98,6 @@ const pay: Event = async (sql, order, atMs) => {
     atMs,
     columns: {
       status: 'PAID',
-      gateway: GATEWAY,
       gatewayPaymentId: order.paymentId,
       paymentUtr: utrOf(order.paymentId),
       paidAt: at,

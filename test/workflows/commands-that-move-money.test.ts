@@ -4,8 +4,11 @@ import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { CommandType } from '../../src/domain/index.ts';
 import { REFUSALS } from '../../src/domain/index.ts';
 import { decideDispute, refundForMerchant } from '../../src/orders/commands/operator-commands.ts';
+import type { Sql } from '../../src/db/client.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
+import { CLOSING } from '../support/gateway.ts';
+import { untilBlocked } from '../support/locks.ts';
 import { operatorOf } from '../support/operator-of.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -59,6 +62,21 @@ describe('a message sent from the Temporal UI', () => {
     expect(await order.row()).toEqual(before);
   });
 
+  test('a failed payment without a row is refused while a cancel, which has one, closes the session', async ({
+    orders,
+    gateway,
+  }) => {
+    const { order_number, cancel } = await orders.beingPaid();
+    const order = await orders.workflowOf({ order_number });
+    const { endFault } = await gateway.addFault({ kind: 'held', path: CLOSING });
+    const cancelling = cancel();
+    await order.untilStep('CLOSING_PAYMENT');
+    expect(await order.refusalOfBare('failPayment')).toBe(refused('failPayment'));
+    await endFault();
+    await cancelling;
+    expect(await order.kinds()).not.toContain('PAYMENT_FAILED');
+  });
+
   test('a command without a name is not recorded, and one of another order is refused', async ({
     service,
     orders,
@@ -84,6 +102,26 @@ describe('a message sent from the Temporal UI', () => {
     }
     expect(await order.row()).toMatchObject({ status: 'PAID', pendingOperation: null });
   });
+});
+
+test('a payment session that opens between the read and the step of a cancel is closed first', async ({
+  service,
+  orders,
+}) => {
+  const { order_number, cancel } = await orders.beingPaid();
+  const order = await orders.workflowOf({ order_number });
+  const { openSessionId } = await order.row();
+  const setSession = (sql: Sql, id: string | null) =>
+    sql`UPDATE orders SET open_session_id = ${id} WHERE order_number = ${order_number}`;
+  await setSession(service.sql, null);
+  const { answer } = await service.sql.begin(async (sql) => {
+    await setSession(sql as unknown as Sql, openSessionId);
+    const asked = cancel();
+    await untilBlocked(service, 'record_step');
+    return { answer: asked };
+  });
+  expect((await answer).status).toBe(200);
+  expect(await order.kinds()).toEqual(['ORDER_CREATED', 'CLOSING_PAYMENT', 'ORDER_CANCELLED']);
 });
 
 /** What the audit list has of an order's commands, oldest first. */

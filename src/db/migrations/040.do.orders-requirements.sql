@@ -60,9 +60,8 @@ DECLARE
   answer jsonb;
   cause text;
 BEGIN
-  IF NOT p_requires <@ ARRAY['no_session_open', 'deadline_passed', 'deadline_on_time', 'no_dispute_waiting',
-      'no_answer_waiting', 'settlement_recorded', 'release_allowed', 'payment_not_gone', 'no_chargeback_open',
-      'command_recorded'] THEN
+  IF NOT p_requires <@ ARRAY['deadline_passed', 'deadline_on_time', 'no_dispute_waiting', 'no_answer_waiting',
+      'settlement_recorded', 'release_allowed', 'payment_not_gone', 'no_chargeback_open', 'command_recorded'] THEN
     RAISE 'Not every requirement of % is known', p_requires;
   END IF;
   IF 'settlement_recorded' = ANY (p_requires) THEN
@@ -100,10 +99,6 @@ BEGIN
   IF 'command_recorded' = ANY (p_requires)
       AND NOT is_recorded(o.order_number, p_command_id) THEN
     RETURN '{"outcome": "command_not_recorded"}';
-  END IF;
-  -- Stays behind command_recorded: if a session is open, src/orders/steps/record-step.ts asks for the command no more.
-  IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
-    RETURN '{"outcome": "session_open"}';
   END IF;
   IF 'release_allowed' = ANY (p_requires) THEN
     cause := release_blocked_by(o);

@@ -48,6 +48,35 @@ BEGIN
   END IF;
 END $$;
 
+-- What others may change of an order's money and session while a step with its webhook and mails is made. The caller
+-- of record_step reads it first; record_step reads it again on the locked row, and compares.
+CREATE FUNCTION beside_step(
+  o orders,
+  p_gateway text, p_gateway_payment_id text,  -- of the payment that makes the order PAID; no gateway for other steps
+  p_movement text                             -- see record_step
+) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  is_captured boolean := false;
+  utr text := o.payment_utr;
+  is_owed boolean := false;
+BEGIN
+  IF p_gateway IS NOT NULL THEN
+    -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole.
+    SELECT true, p.utr INTO is_captured, utr FROM shared.payments p
+    WHERE p.gateway = o.gateway AND p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id
+      AND p.is_whole AND p.order_number = o.order_number AND p.environment = o.environment
+      AND p.amount_paise = o.amount_paise;
+  END IF;
+  IF p_movement IN ('release', 'refund') THEN
+    is_owed := is_refund_owed(o.order_number, o.gateway, o.gateway_payment_id);
+  END IF;
+  RETURN jsonb_build_object('isCaptured', coalesce(is_captured, false), 'paymentUtr', utr,
+    'reversedPaise', o.reversed_paise, 'isRefundOwed', is_owed, 'openSessionId', o.open_session_id,
+    -- Only a step that cancels shows it.
+    'surplus', CASE WHEN takes_payment(o.status) THEN (SELECT jsonb_build_object('refundAmountPaise', s.amount_paise,
+      'refundReason', s.reason, 'refundProcessedAt', s.processed_at) FROM shown_surplus_of(o.order_number) s) END);
+END $$;
+
 -- Records one step of an order atomically, once for each step number: the row, the timeline, the
 -- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
 -- every condition is checked on current data and concurrent writers come before or after it. For
@@ -56,11 +85,13 @@ CREATE FUNCTION record_step(
   p_order_number text,
   p_step jsonb,        -- as the workflow made it
   p_command_id text,   -- null when no command has caused it
-  p_requires text[],   -- no_session_open, and the domain's Requirements
+  p_requires text[],   -- the domain's Requirements
   p_answers jsonb,     -- for no_answer_waiting: see waiting_answer_of
   p_columns jsonb,     -- columns of orders that change
   p_dispute jsonb,     -- columns of the latest dispute that change; null when none does
+  p_gateway text,      -- of the payment that makes the order PAID, whose id is in p_columns; null for other steps
   p_movement text,     -- capture, release or refund; null when no money moves
+  p_seen jsonb,        -- what beside_step has returned to the caller; without the session, unless it chooses the step
   p_details jsonb,     -- for the timeline; null when there are none
   p_event jsonb,       -- see write_event; null when there is none
   p_mails jsonb        -- of each mail: mail_id, kind, sealed (base64); null when there is none
@@ -68,10 +99,13 @@ CREATE FUNCTION record_step(
 DECLARE
   o orders;
   changed orders;
-  given orders;
+  beside jsonb;
   number CONSTANT integer := (p_step->>'number')::integer;
   kind CONSTANT text := p_step->>'kind';
-  is_owed boolean := false;
+  -- A step that begins to close a session has the id of its cancel in itself, because the step that cancels stores it.
+  -- A step beside the closing has that id in itself, too, and needs its own.
+  of_command CONSTANT text := coalesce(p_command_id,
+    CASE WHEN kind = 'CLOSING_PAYMENT' THEN p_step#>>'{pendingOperation,commandId}' END);
   unmet jsonb;
   is_by_command boolean := false;
   endpoint jsonb;
@@ -90,25 +124,16 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'row_behind', 'stepNumber', o.step_number);
   END IF;
   IF EXISTS (SELECT FROM order_steps
-      WHERE order_number = p_order_number AND command_id = p_command_id) THEN
+      WHERE order_number = p_order_number AND command_id = of_command) THEN
     RETURN '{"outcome": "repeated"}';
   END IF;
 
-  given := jsonb_populate_record(o, p_columns);
-  changed := given;
-  changed.payment_utr := o.payment_utr;
-  changed.reversed_paise := o.reversed_paise;
-  -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole.
-  IF kind = 'PAYMENT_SUCCESS' THEN
-    SELECT p.utr INTO changed.payment_utr FROM shared.payments p
-    WHERE p.gateway = o.gateway AND p.gateway = p_columns->>'gateway'
-      AND p.gateway_payment_id = changed.gateway_payment_id AND p.is_whole AND p.order_number = p_order_number
-      AND p.environment = o.environment AND p.amount_paise = o.amount_paise;
-    IF NOT FOUND THEN
-      RETURN '{"outcome": "payment_not_captured"}';
-    END IF;
+  changed := jsonb_populate_record(o, p_columns);
+  beside := beside_step(o, p_gateway, changed.gateway_payment_id, p_movement);
+  IF kind = 'PAYMENT_SUCCESS' AND NOT (beside->'isCaptured')::boolean THEN
+    RETURN '{"outcome": "payment_not_captured"}';
   END IF;
-  unmet := unmet_requirement(o, kind, p_command_id, p_answers, p_requires);
+  unmet := unmet_requirement(o, kind, of_command, p_answers, p_requires);
   IF unmet IS NOT NULL THEN
     IF unmet->>'outcome' = 'release_waits' THEN
       UPDATE orders SET release_tried_for = completes_at
@@ -117,21 +142,8 @@ BEGIN
     RETURN unmet;
   END IF;
 
-  -- The webhook and the mails were made from columns that others write: the caller reads the row again if one has changed.
-  IF kind = 'ORDER_CANCELLED' THEN
-    SELECT s.amount_paise, s.reason, s.processed_at
-    INTO changed.refund_amount_paise, changed.refund_reason, changed.refund_processed_at
-    FROM shown_surplus_of(p_order_number) s;
-  END IF;
-  IF p_movement IN ('release', 'refund') THEN
-    is_owed := is_refund_owed(p_order_number, o.gateway, o.gateway_payment_id);
-    IF is_owed THEN
-      changed.refund_processed_at := NULL;
-    END IF;
-  END IF;
-  IF changed.payment_utr IS DISTINCT FROM given.payment_utr OR changed.reversed_paise <> given.reversed_paise
-    OR changed.refund_amount_paise IS DISTINCT FROM given.refund_amount_paise
-    OR (changed.refund_processed_at IS NULL) <> (given.refund_processed_at IS NULL) THEN
+  -- The caller reads again: webhook and mails would say something else, or another step is to be recorded.
+  IF NOT beside @> p_seen THEN
     RETURN '{"outcome": "row_changed"}';
   END IF;
   PERFORM write_order(changed);
@@ -164,7 +176,7 @@ BEGIN
 
   IF p_movement = 'capture' THEN
     PERFORM book_capture(p_order_number, time_of(p_step));
-  ELSIF p_movement IS NOT NULL AND NOT is_owed THEN
+  ELSIF p_movement IS NOT NULL AND NOT (beside->'isRefundOwed')::boolean THEN
     -- What the gateway has moved was booked by book_movement, unless the database was restored since.
     PERFORM book_held(p_order_number, p_movement, time_of(p_step));
   END IF;

@@ -2,8 +2,8 @@ import type { OrderRecord, RecordStepInput, RecordStepResult } from '../../contr
 import type { KnownStep } from '../../contracts/order-workflow.ts';
 import type { Sql } from '../../db/client.ts';
 import { json, jsonRow } from '../../db/client.ts';
-import type { Funds, Requirement } from '../../domain/index.ts';
-import { answersOf, PAID_STATUSES, STATUSES } from '../../domain/index.ts';
+import type { StepKind } from '../../domain/index.ts';
+import { answersOf, PAID_STATUSES } from '../../domain/index.ts';
 import type { LeasedDelivery, LeasedEndpoint, WebhookSending } from './event-body.ts';
 import { leasedDelivery, webhookOf } from './event-body.ts';
 import type { PresentOrder } from '../presenter.ts';
@@ -13,36 +13,22 @@ import { joinMailReader, mailReader } from '../../merchants/public.ts';
 import type { StepContext } from './step-columns.ts';
 import { columnsAfter, disputeAfter, disputeInOrder, isOperator } from './step-columns.ts';
 
-/** How steps move the order's money, by where it is before and after the step. */
-const MOVEMENTS: Partial<Record<`${Funds}-${Funds}`, 'capture' | 'release' | 'refund'>> = {
-  'none-held': 'capture',
-  'held-released': 'release',
-  'held-refunded': 'refund',
+/** How steps move the order's money. No other step changes where it is. */
+const MOVEMENTS: Partial<Record<StepKind, 'capture' | 'release' | 'refund'>> = {
+  PAYMENT_SUCCESS: 'capture',
+  ORDER_COMPLETED: 'release',
+  REFUND_PROCESSED: 'refund',
 };
 
 /**
  * Creates the only writer of an order's steps after its creation. The SQL function `record_step` writes the
  * row, the step, the webhook event with its bytes, the delivery and the ledger line in one statement,
  * once for each step number. Only the order's workflow calls it, so the values that are read beforehand stay valid.
- * What others change (docs/who-writes-what.md), `record_step` checks as requirements on the locked row, or reads again.
+ * What others change (docs/who-writes-what.md), `record_step` checks as requirements on the locked row, or compares
+ * with what was read (`beside_step`): if it differs, all is read and made again.
  */
 export function createStepWriter(deps: StepWriterDeps): StepWriter {
-  return async function writeStep(input) {
-    const { ifNoSessionOpen, requires = [], ...own } = input;
-    const result = await (ifNoSessionOpen
-      ? callRecordStep(deps, { ...own, step: ifNoSessionOpen }, ['no_session_open', ...requires])
-      : callRecordStep(deps, own, requires));
-    if (result.outcome !== 'session_open') return result;
-    const left = requires.filter((one) => one !== 'command_recorded');
-    return writeStep({ ...closingFirst(own), requires: left });
-  };
-}
-
-/** The session is closed first. The id of a cancel, whose row was just checked, belongs to the step that cancels. */
-function closingFirst({ step, commandId, ...others }: RecordStepInput): RecordStepInput {
-  const { pendingOperation: closing } = step;
-  if (closing?.kind !== 'closing' || commandId === undefined) return { ...others, step };
-  return { ...others, step: { ...step, pendingOperation: { ...closing, commandId } } };
+  return (input) => writeStep(deps, input);
 }
 
 interface StepWriterDeps {
@@ -71,17 +57,13 @@ type WrittenStep =
       endpoint?: LeasedEndpoint | null;
       mails: WrittenMail[] | null;
     })
-  | { outcome: 'session_open' }
   | { outcome: 'row_changed' };
 
-async function callRecordStep(
-  deps: StepWriterDeps,
-  input: RecordStepInput,
-  requires: readonly (Requirement | 'no_session_open')[],
-): Promise<StepResult | { outcome: 'session_open' }> {
+async function writeStep(deps: StepWriterDeps, given: RecordStepInput): Promise<StepResult> {
   const { sql, present, orderMails, sending } = deps;
-  const { orderNumber, step } = input;
-  const before = await readContext(sql, input);
+  const before = await readContext(sql, given);
+  const input = chosenStep(given, before.openSessionId);
+  const { orderNumber, step, requires = [] } = input;
   const columns = columnsAfter(before, input);
   const dispute = disputeAfter(before, step);
   const after = { ...before, ...columns, ...disputeInOrder(step, dispute) };
@@ -92,9 +74,10 @@ async function callRecordStep(
   };
   const mails = orderMails ? mailsOfStep(orderMails, after, step, circumstances) : [];
   const webhook = webhookOf(after, step, { present, ...sending });
-  const funds = `${STATUSES[before.status].funds}-${STATUSES[step.status].funds}` as const;
   const answers = requires.includes('no_answer_waiting') ? json(sql, answersOf(before)) : null;
   const details = detailsOf(before, input);
+  // Only a choice between two steps depends on the session, which the buyer may replace at any time.
+  const seen = given.ifNoSessionOpen ? before.seen : { ...before.seen, openSessionId: undefined };
   const askedAtMs = performance.now();
   const [row] = await sql<{ result: WrittenStep }[]>`
     SELECT record_step(
@@ -106,15 +89,16 @@ async function callRecordStep(
       ${answers},
       ${jsonRow(sql, columns)},
       ${dispute ? jsonRow(sql, dispute) : null},
-      ${MOVEMENTS[funds] ?? null},
+      ${input.payment?.gateway ?? null},
+      ${MOVEMENTS[step.kind] ?? null},
+      ${json(sql, seen)},
       ${details && json(sql, details)},
       ${webhook ? jsonRow(sql, webhook) : null},
       ${mails.length > 0 ? sql.json(mailRows(mails)) : null}
     ) AS result`;
   if (!row) throw new Error('record_step returned no row');
   const { result } = row;
-  // A refund or a UTR was recorded since the row was read: the webhook and the mails would say something else.
-  if (result.outcome === 'row_changed') return callRecordStep(deps, input, requires);
+  if (result.outcome === 'row_changed') return writeStep(deps, given);
   if (result.outcome !== 'recorded') return result;
   const { endpoint, ...recorded } = result;
   return {
@@ -123,6 +107,19 @@ async function callRecordStep(
       webhook && endpoint ? leasedDelivery(before, webhook, { ...endpoint, askedAtMs }) : null,
     mails: outgoingMails(mails, result.mails),
   };
+}
+
+/** Chooses the step to record, by whether a session is open. The id of a cancel belongs to the step that cancels. */
+function chosenStep(
+  { ifNoSessionOpen, ...own }: RecordStepInput,
+  openSessionId: string | null,
+): RecordStepInput {
+  if (!ifNoSessionOpen) return own;
+  if (openSessionId === null) return { ...own, step: ifNoSessionOpen };
+  const { step, commandId, ...others } = own;
+  const { pendingOperation: closing } = step;
+  if (closing?.kind !== 'closing' || commandId === undefined) return { ...others, step };
+  return { ...others, step: { ...step, pendingOperation: { ...closing, commandId } } };
 }
 
 /**
@@ -156,21 +153,17 @@ export async function readOrder(
 }
 
 async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContext> {
-  const { orderNumber, commandId = null, payment } = input;
+  const { orderNumber, step, commandId = null, payment } = input;
   const [row] = await sql<StepContext[]>`
     SELECT o.*, c.body AS command_body, c.actor AS command_actor, s.pay_command_id,
-      p.utr AS captured_utr,
+      beside_step(r, ${payment?.gateway ?? null}, ${payment?.gatewayPaymentId ?? null},
+        ${MOVEMENTS[step.kind] ?? null}) AS seen,
       e.webhook_url IS NOT NULL AS has_webhook, ${mailReader(sql)},
-      CASE WHEN ${input.step.kind === 'PAYMENT_SUCCESS'} THEN NOT EXISTS (
+      CASE WHEN ${step.kind === 'PAYMENT_SUCCESS'} THEN NOT EXISTS (
         SELECT FROM orders paid WHERE paid.merchant_id = o.merchant_id
           AND paid.environment = o.environment AND paid.status = ANY (${PAID_STATUSES}::order_status[])
-      ) ELSE false END AS is_first_payment,
-      CASE WHEN ${input.step.kind === 'REFUND_PROCESSED'}
-        THEN is_refund_owed(o.order_number, o.gateway, o.gateway_payment_id) ELSE false END AS is_refund_owed,
-      (SELECT jsonb_build_object('refundAmountPaise', u.amount_paise, 'refundReason', u.reason,
-          'refundProcessedAt', u.processed_at)
-        FROM shown_surplus_of(o.order_number) u) AS surplus
-    FROM orders_with_dispute o ${joinMailReader(sql, sql`o`)}
+      ) ELSE false END AS is_first_payment
+    FROM orders_with_dispute o JOIN orders r USING (order_number) ${joinMailReader(sql, sql`o`)}
     LEFT JOIN order_commands c
       ON c.order_number = o.order_number AND c.command_id = ${commandId} AND c.state <> 'REFUSED'
       -- The timeline reads the texts of a settlement from its own table.
@@ -187,10 +180,12 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
   return row;
 }
 
-function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepInput) {
-  const { step, payment } = input;
-  const paid = payment && { gateway_payment_id: payment.gatewayPaymentId, utr: capturedUtr };
+function detailsOf({ commandBody, seen }: StepContext, input: RecordStepInput) {
+  const { step, commandId, payment } = input;
+  // Those of a cancel are shown with the step that cancels, which has its id.
+  const texts = commandId !== undefined && commandBody;
+  const paid = payment && { gateway_payment_id: payment.gatewayPaymentId, utr: seen.paymentUtr };
   const recovered = input.isRewritten === true && { recovered: true };
-  const details = { ...commandBody, ...step.details, ...paid, ...recovered };
+  const details = { ...texts, ...step.details, ...paid, ...recovered };
   return Object.keys(details).length > 0 ? details : null;
 }

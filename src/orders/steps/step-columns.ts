@@ -28,17 +28,24 @@ export type StepContext = OrderRow &
     commandActor: string | null;
     /** The id of the sandbox command that paid the captured payment's session. */
     payCommandId: string | null;
-    capturedUtr: string | null;
     hasWebhook: boolean;
-    /** The order's refund failed after the gateway had made it, and is made again after the step. */
-    isRefundOwed: boolean;
-    /** The order's first surplus refund. */
-    surplus:
-      | (Pick<OrderRow, 'refundAmountPaise' | 'refundReason'> & {
-          refundProcessedAt: string | null;
-        })
-      | null;
+    seen: BesideStep;
   };
+
+/**
+ * The result of the SQL function `beside_step`, as far as this process reads it: what others may change, so that
+ * `record_step` compares all of it.
+ */
+interface BesideStep {
+  /** The UTR of the order's payment, or of that which this step makes it. */
+  paymentUtr: string | null;
+  /** The order's refund failed after the gateway had made it, and is made again after the step. */
+  isRefundOwed: boolean;
+  /** The order's first surplus refund, while the order can be cancelled. */
+  surplus:
+    | (Pick<OrderRow, 'refundAmountPaise' | 'refundReason'> & { refundProcessedAt: string | null })
+    | null;
+}
 
 /** Reads a text of the command that caused the step. Null if the command has no row. */
 export function textIn({ commandBody: body }: StepContext, name: string): string | null {
@@ -60,9 +67,6 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
       deadlineAt && kind === 'payment_link' ? deadlineAt : before.paymentLinkExpiresAt,
     completesAt: kind === 'completion' ? deadlineAt : null,
     updatedAt: new Date(step.atMs),
-    // Others write these two. If record_step finds other values, webhook and mails are made again with them.
-    paymentUtr: before.paymentUtr,
-    reversedPaise: before.reversedPaise,
     ...paymentColumns(before, input),
     ...cancellationColumns(before, step),
     ...refundColumns(before, step),
@@ -77,10 +81,8 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
 function paymentColumns(before: StepContext, { step, payment }: RecordStepInput) {
   if (payment) {
     return {
-      // Does not change: record_step refuses a payment through another gateway than the order's.
-      gateway: payment.gateway,
       gatewayPaymentId: payment.gatewayPaymentId,
-      paymentUtr: before.capturedUtr,
+      paymentUtr: before.seen.paymentUtr,
       paidAt: new Date(step.atMs),
       openSessionId: null,
     };
@@ -187,16 +189,17 @@ export function disputeInOrder(step: Step, dispute: object = {}): Partial<OrderR
 }
 
 function refundColumns(before: StepContext, step: Step) {
+  const { surplus: shown, isRefundOwed } = before.seen;
   // A surplus refund made before the cancellation becomes the order's refund.
-  if (step.kind === 'ORDER_CANCELLED' && before.surplus) {
-    const { refundProcessedAt: at, ...surplus } = before.surplus;
+  if (step.kind === 'ORDER_CANCELLED' && shown) {
+    const { refundProcessedAt: at, ...surplus } = shown;
     return { ...surplus, refundProcessedAt: at === null ? null : new Date(at) };
   }
   if (step.kind === 'REFUND_PROCESSED') {
     return {
       refundAmountPaise: before.amountPaise,
       refundReason: before.refundReason ?? 'settled_by_operator',
-      refundProcessedAt: before.isRefundOwed ? null : new Date(step.atMs),
+      refundProcessedAt: isRefundOwed ? null : new Date(step.atMs),
     };
   }
   // A refund had started, but an operator settled the order in favour of the merchant.
