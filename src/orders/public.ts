@@ -46,7 +46,7 @@ export {
 } from './commands/command-queries.ts';
 export type { OrderRow } from './rows.ts';
 export { ERASED, markErased } from './rows.ts';
-export type { DeliveryToSend, LeasedDelivery } from './steps/event-body.ts';
+export type { DeliveryToSend, LeasedDelivery } from './steps/step-webhook.ts';
 export type { DeclaredCommand } from './routes/command-routes.ts';
 export { commandPath } from './routes/command-routes.ts';
 export type {

@@ -10,7 +10,7 @@ import { addRequestFields, requestFields } from '../../http/request-context.ts';
 import { orderInputOf, wakeOrder } from '../wake/wake-order.ts';
 import type { CreateOrder } from '../schemas.ts';
 import type { CommandResult, SendDeps } from './send-command.ts';
-import { eventOf } from '../steps/event-body.ts';
+import { eventOf } from '../steps/step-webhook.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { OrderRow } from '../rows.ts';
 import { NO_DISPUTE } from '../steps/step-columns.ts';

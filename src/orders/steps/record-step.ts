@@ -4,8 +4,8 @@ import type { Sql } from '../../db/client.ts';
 import { json, jsonRow } from '../../db/client.ts';
 import type { StepKind } from '../../domain/index.ts';
 import { answersOf, PAID_STATUSES } from '../../domain/index.ts';
-import type { LeasedDelivery, LeasedEndpoint, WebhookSending } from './event-body.ts';
-import { leasedDelivery, webhookOf } from './event-body.ts';
+import type { LeasedDelivery, StepWebhook, WebhookSending } from './step-webhook.ts';
+import { webhookOf } from './step-webhook.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { OrderMailDeps, OutgoingOrderMail, WrittenMail } from '../mails/step-mails.ts';
 import { mailRows, mailsOfStep, outgoingMails } from '../mails/step-mails.ts';
@@ -40,24 +40,29 @@ interface StepWriterDeps {
 
 export type StepWriter = (input: RecordStepInput) => Promise<StepResult>;
 
-interface Recorded {
+/** What `record_step` returns of a step that it has written, or that was written before. */
+interface WrittenStep {
   outcome: 'recorded';
   recorded: KnownStep;
+  /** Where the delivery that this call has leased is sent. Null or absent if it has leased none. */
+  endpoint?: {
+    webhookUrl: string | null;
+    webhookSecretSealed: string | null;
+    /** By the database's clock, as text. */
+    databaseNow: string;
+  } | null;
+  mails: WrittenMail[] | null;
 }
+
+type NotRecorded = Exclude<RecordStepResult, { outcome: 'recorded' }>;
 
 /** The result, with what this call has written and the caller sends: the delivery that it has leased, and mails. */
 type StepResult =
-  | Exclude<RecordStepResult, { outcome: 'recorded' }>
-  | (Recorded & { leased: LeasedDelivery | null; mails: OutgoingOrderMail[] });
-
-type WrittenStep =
-  | Exclude<StepResult, { outcome: 'recorded' }>
-  | (Recorded & {
-      /** Where the delivery that this call has leased is sent. Null or absent if it has leased none. */
-      endpoint?: LeasedEndpoint | null;
-      mails: WrittenMail[] | null;
-    })
-  | { outcome: 'row_changed' };
+  | NotRecorded
+  | (Pick<WrittenStep, 'outcome' | 'recorded'> & {
+      leased: LeasedDelivery | null;
+      mails: OutgoingOrderMail[];
+    });
 
 async function writeStep(deps: StepWriterDeps, given: RecordStepInput): Promise<StepResult> {
   const { sql, present, orderMails, sending } = deps;
@@ -79,7 +84,7 @@ async function writeStep(deps: StepWriterDeps, given: RecordStepInput): Promise<
   // Only a choice between two steps depends on the session, which the buyer may replace at any time.
   const seen = given.ifNoSessionOpen ? before.seen : { ...before.seen, openSessionId: undefined };
   const askedAtMs = performance.now();
-  const [row] = await sql<{ result: WrittenStep }[]>`
+  const [row] = await sql<{ result: WrittenStep | NotRecorded | { outcome: 'row_changed' } }[]>`
     SELECT record_step(
       ${orderNumber},
       ${json(sql, step)},
@@ -100,13 +105,24 @@ async function writeStep(deps: StepWriterDeps, given: RecordStepInput): Promise<
   const { result } = row;
   if (result.outcome === 'row_changed') return writeStep(deps, given);
   if (result.outcome !== 'recorded') return result;
-  const { endpoint, ...recorded } = result;
+  const { endpoint, mails: written, ...recorded } = result;
   return {
     ...recorded,
-    leased:
-      webhook && endpoint ? leasedDelivery(before, webhook, { ...endpoint, askedAtMs }) : null,
-    mails: outgoingMails(mails, result.mails),
+    leased: webhook && endpoint ? leasedDelivery(before, webhook, endpoint, askedAtMs) : null,
+    mails: outgoingMails(mails, written),
   };
+}
+
+/** The delivery for its first attempt: this process knows its event, and need not read it again. */
+function leasedDelivery(
+  { orderNumber, merchantId, environment }: StepContext,
+  { eventId, type, body, deliveryId, attemptToken: token }: StepWebhook,
+  { databaseNow, ...endpoint }: NonNullable<WrittenStep['endpoint']>,
+  askedAtMs: number,
+): LeasedDelivery | null {
+  if (deliveryId === null || token === null) return null;
+  const event = { orderNumber, merchantId, environment, eventId, deliveryId, type, body };
+  return { ...event, ...endpoint, token, askedAtMs, databaseNow: new Date(databaseNow) };
 }
 
 /** Chooses the step to record, by whether a session is open. The id of a cancel belongs to the step that cancels. */

@@ -63,7 +63,12 @@ export interface WebhookSending {
   leaseMs?: number;
 }
 
-/** The webhook event of a step, with a delivery if the merchant has an endpoint. */
+/**
+ * Makes the webhook of a step: its event, a delivery if the merchant has an endpoint, and a token if the caller makes
+ * the first attempt.
+ *
+ * @returns undefined when the step causes no event
+ */
 export function webhookOf(
   after: StepContext,
   step: Step,
@@ -73,9 +78,12 @@ export function webhookOf(
   const failure = step.kind === 'PAYMENT_FAILED' ? { payment_failure: { reason } } : undefined;
   const event = eventOf(after, step, present, failure);
   if (event === undefined) return undefined;
-  if (!after.hasWebhook) return { ...event, deliveryId: null };
-  return { ...event, wakeAfterMs, ...(leaseMs && { leaseMs, attemptToken: randomUUID() }) };
+  const deliveryId = after.hasWebhook ? event.deliveryId : null;
+  const attemptToken = after.hasWebhook && leaseMs !== undefined ? randomUUID() : null;
+  return { ...event, deliveryId, wakeAfterMs, attemptToken, leaseMs: leaseMs ?? null };
 }
+
+export type StepWebhook = NonNullable<ReturnType<typeof webhookOf>>;
 
 /** A webhook with the endpoint that gets it. */
 export interface DeliveryToSend {
@@ -96,24 +104,4 @@ export interface LeasedDelivery extends DeliveryToSend {
   token: string;
   /** When that statement was sent, on the clock of `performance.now()`: the lease began later. */
   askedAtMs: number;
-}
-
-/** What the statement returns of the endpoint. */
-export interface LeasedEndpoint {
-  webhookUrl: string | null;
-  webhookSecretSealed: string | null;
-  /** By the database's clock, as text. */
-  databaseNow: string;
-}
-
-/** The delivery for its first attempt: this process knows its event, and need not read it again. */
-export function leasedDelivery(
-  { orderNumber, merchantId, environment }: StepContext,
-  webhook: NonNullable<ReturnType<typeof webhookOf>>,
-  { databaseNow, ...endpoint }: LeasedEndpoint & { askedAtMs: number },
-): LeasedDelivery | null {
-  if (!('attemptToken' in webhook) || webhook.attemptToken === undefined) return null;
-  const { eventId, deliveryId, type, body, attemptToken: token } = webhook;
-  const event = { orderNumber, merchantId, environment, eventId, deliveryId, type, body };
-  return { ...event, ...endpoint, token, databaseNow: new Date(databaseNow) };
 }
