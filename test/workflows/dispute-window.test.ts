@@ -3,7 +3,6 @@ import { describe, expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { REFUSALS } from '../../src/domain/index.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
-import { writeDispute } from '../../src/orders/commands/command-queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -11,6 +10,7 @@ import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { A_BUYER } from '../support/actor.ts';
+import { recordDispute } from '../support/disputes.ts';
 
 const HOUR_MS = 3_600_000;
 const REASON = 'It never arrived at my door';
@@ -81,7 +81,7 @@ const skipBetweenTries = (service: TestService) => service.temporal.skip(24 * HO
 
 /** The API has written the dispute and died before it notified the workflow. */
 const writeDownOnly = (service: TestService, { order_number }: Order) =>
-  writeDispute(service.sql, order_number, {
+  recordDispute(service.sql, order_number, {
     commandId: `dispute:${randomUUID()}`,
     reason: REASON,
     actor: A_BUYER,
@@ -153,7 +153,7 @@ describe('a dispute near the end of the window, by the database’s clock', () =
   }) => {
     const order = await deliveredOrderAt(service, merchant, -1);
     const written = await writeDownOnly(service, order);
-    await service.sql`UPDATE order_commands SET state = 'REFUSED' WHERE command_id = ${written!.commandId}`;
+    await service.sql`UPDATE order_commands SET state = 'REFUSED' WHERE command_id = ${written.commandId}`;
     await service.skip(24 * HOUR_MS + 1000);
     await merchant.sandbox.untilStatus(order, 'COMPLETED');
   });

@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Command, OrderStatus } from '../../src/domain/index.ts';
-import {
-  findTarget,
-  writeCommand,
-  writeDispute,
-} from '../../src/orders/commands/command-queries.ts';
+import { findTarget, writeCommand } from '../../src/orders/commands/command-queries.ts';
 import { eventNames } from '../../dev/orders/history.ts';
 import { changeOf, inTransaction, writeAsLost } from '../support/differing-sides.ts';
+import { recordDispute } from '../support/disputes.ts';
 import { atRazorpay, CLOSING, sweep } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import { repeated } from '../support/repeated.ts';
@@ -245,11 +242,11 @@ test('a dispute that was raised does not wait a second time', async ({ service, 
   const order = await orders.in('DELIVERED');
   const commandId = `dispute:${randomUUID()}`;
   const raise = () =>
-    writeDispute(service.sql, order.orderNumber, { commandId, reason: 'Torn', actor: A_BUYER });
+    recordDispute(service.sql, order.orderNumber, { commandId, reason: 'Torn', actor: A_BUYER });
   const received = await raise();
-  await order.update('dispute', { commandId, receivedAtMs: received?.receivedAt.getTime() });
+  await order.update('dispute', { commandId, receivedAtMs: received.receivedAt.getTime() });
   await order.update('resolve');
-  expect(await raise()).toBeUndefined();
+  expect(await raise()).toMatchObject({ receivedAt: received.receivedAt, replayed: true });
   expect(await order.row()).toMatchObject({ status: 'DELIVERED', waitingDisputeId: null });
 });
 

@@ -1,10 +1,11 @@
--- A command that is recorded, by this call or before: see RecordedCommand in src/orders/commands/command-queries.ts.
-CREATE TYPE recorded_command AS (
-  command_id text, try_number integer, received_at timestamptz, replayed boolean, mismatch boolean
+-- What has become of a command. If its outcome is recorded, by this call or before, it has the other columns: see
+-- RecordedCommand in src/orders/commands/command-queries.ts. Each other outcome says why it is not recorded.
+CREATE TYPE written_command AS (
+  outcome text, command_id text, try_number integer, received_at timestamptz, replayed boolean, mismatch boolean
 );
 
 -- Writes the row of a command and its line in order_wakeups, or finds the row of an equal one that was not refused.
--- Returns no row if there is no such order, or it was moved too often.
+-- Returns recorded, no_order (the owner has no such order) or moved_often.
 CREATE FUNCTION write_command(
   p_order_number text,
   p_owner jsonb,    -- merchant_id and environment of the order; null if any order may be meant
@@ -12,11 +13,12 @@ CREATE FUNCTION write_command(
   p_most_moves integer DEFAULT NULL,      -- see is_move
   p_wake_after_ms bigint DEFAULT NULL,    -- after this time the sweep wakes the order; null: it does not
   p_received_at timestamptz DEFAULT NULL  -- null: once the order is locked
-) RETURNS SETOF recorded_command LANGUAGE plpgsql AS $$
+) RETURNS written_command LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
   c order_commands := jsonb_populate_record(NULL::order_commands, p_command);
   latest order_commands;
+  written written_command;
   replayed boolean;
   has_step boolean;
 BEGIN
@@ -28,7 +30,8 @@ BEGIN
     AND (p_owner IS NULL OR (merchant_id, environment::text) = (p_owner->>'merchant_id', p_owner->>'environment'))
   FOR KEY SHARE;
   IF NOT FOUND THEN
-    RETURN;
+    written.outcome := 'no_order';
+    RETURN written;
   END IF;
   c.command_id := coalesce(c.command_id, command_id_of(o.payment_token, p_command->>'operation', p_command->>'key'));
   SELECT * INTO latest FROM order_commands
@@ -40,7 +43,8 @@ BEGIN
     IF is_move(c.name, c.actor) THEN
       IF p_most_moves <= (SELECT count(*) FROM order_commands
           WHERE order_number = p_order_number AND is_move(name, actor) AND state <> 'REFUSED') THEN
-        RETURN;
+        written.outcome := 'moved_often';
+        RETURN written;
       END IF;
     END IF;
     c.order_number := p_order_number;
@@ -56,7 +60,7 @@ BEGIN
       c.address := left(c.address, 0);
     END IF;
     -- A restored database had lost the row, and the workflow has recorded the step again.
-    IF has_step AND c.state = 'WAITING' THEN
+    IF has_step THEN
       c.state := 'DONE';
     END IF;
     INSERT INTO order_commands VALUES (c.*);
@@ -68,35 +72,51 @@ BEGIN
     VALUES (p_order_number, 'command', c.command_id, service_now() + p_wake_after_ms * interval '1 millisecond')
     ON CONFLICT DO NOTHING;
   END IF;
-  RETURN QUERY SELECT latest.command_id, latest.try_number, latest.received_at, replayed,
-    latest.body <> c.body AND o.erased_at IS NULL;
+  written := ROW('recorded', latest.command_id, latest.try_number, latest.received_at, replayed,
+    latest.body <> c.body AND o.erased_at IS NULL);
+  RETURN written;
 END $$;
 
 -- Marks an order as disputed, writes the line of the dispute, and the dispute as a command. The row is locked, so it comes
 -- before the release or a refund, or finds it. Whether it was received in the window the domain decides by its time.
--- Returns no row if there is no such order, or it cannot take a dispute now or already has a step for this one.
+-- Returns recorded; no_order; not_taken, if the order cannot take a dispute now; most or decided, see dispute_limit_of;
+-- or most_today, see may_raise_dispute. One that has its step is a repeat, and recorded.
 CREATE FUNCTION write_dispute(
   p_order_number text, p_owner jsonb, p_command jsonb,  -- as above
   p_statuses order_status[],  -- in which a dispute can be raised
   p_most integer,             -- see dispute_limit_of; null: no limit
   p_most_per_day integer,     -- see may_raise_dispute; null: no limit
   p_wake_after_ms bigint
-) RETURNS SETOF recorded_command LANGUAGE plpgsql AS $$
+) RETURNS written_command LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
   id text;
+  written written_command;
   received_at timestamptz;
 BEGIN
   SELECT * INTO o FROM orders WHERE order_number = p_order_number
     AND (p_owner IS NULL OR (merchant_id, environment::text) = (p_owner->>'merchant_id', p_owner->>'environment'))
   FOR NO KEY UPDATE;
   id := coalesce(p_command->>'command_id', command_id_of(o.payment_token, p_command->>'operation', p_command->>'key'));
-  IF NOT FOUND OR o.pending_operation IS NOT NULL OR o.status <> ALL (p_statuses)
-    OR EXISTS (SELECT FROM order_steps WHERE order_number = p_order_number AND command_id = id) THEN
-    RETURN;
-  ELSIF (p_most IS NOT NULL AND dispute_limit_of(p_order_number, p_most) IS NOT NULL)
-    OR (p_most_per_day IS NOT NULL AND NOT may_raise_dispute(p_command->>'actor', p_most_per_day)) THEN
-    RETURN;
+  p_command := p_command || jsonb_build_object('command_id', id);
+  IF NOT FOUND THEN
+    written.outcome := 'no_order';
+  ELSIF EXISTS (SELECT FROM order_steps WHERE order_number = p_order_number AND command_id = id) THEN
+    written := write_command(p_order_number, NULL, p_command);
+    -- Also if a restored database had lost the command's row.
+    written.replayed := true;
+  ELSIF o.pending_operation IS NOT NULL OR o.status <> ALL (p_statuses) THEN
+    written.outcome := 'not_taken';
+  ELSE
+    -- One of the buyer has a limit, one of an operator another.
+    written.outcome := CASE WHEN p_most IS NOT NULL THEN dispute_limit_of(p_order_number, p_most) END;
+    IF written.outcome IS NULL AND p_most_per_day IS NOT NULL
+        AND NOT may_raise_dispute(p_command->>'actor', p_most_per_day) THEN
+      written.outcome := 'most_today';
+    END IF;
+  END IF;
+  IF written.outcome IS NOT NULL THEN
+    RETURN written;
   END IF;
   -- While the release cannot begin, the window does not end: the dispute is received in its last millisecond or before.
   received_at := CASE WHEN release_blocked_by(o) IS NULL THEN service_now()
@@ -107,8 +127,7 @@ BEGIN
   INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
   VALUES (p_order_number, 'dispute', id, service_now() + p_wake_after_ms * interval '1 millisecond')
   ON CONFLICT DO NOTHING;
-  RETURN QUERY SELECT * FROM write_command(p_order_number, NULL,
-    p_command || jsonb_build_object('command_id', id), NULL, p_wake_after_ms, received_at);
+  RETURN write_command(p_order_number, NULL, p_command, NULL, p_wake_after_ms, received_at);
 END $$;
 
 -- Ends a command as refused: its order does not wait for it any more. Returns false if it was carried out meanwhile; its

@@ -9,6 +9,7 @@ import { BUYER_DISPUTES, DomainError, statusesThatTake } from '../../domain/inde
 import { addRequestFields, requestFields } from '../../http/request-context.ts';
 import { authorizeOrder, findOrderAnywhere } from '../lists/find-orders.ts';
 import type { OrderOwner } from '../lists/search-orders.ts';
+import type { DisputeLimit } from '../steps/disputes.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 
 /** A client's Idempotency-Key. `operation` distinguishes commands of different routes with the same key. */
@@ -62,6 +63,14 @@ export interface RecordedCommand extends ReplayState {
   receivedAt: Date;
 }
 
+/** What has become of a command: recorded, or why not. */
+type Written<Refusal extends string> =
+  | ({ outcome: 'recorded' } & RecordedCommand)
+  | { outcome: Refusal };
+
+/** `not_taken`: the order cannot take a dispute now. `most_today`: the actor has raised too many in 24 hours. */
+export type DisputeRefusal = 'not_taken' | 'most_today' | DisputeLimit;
+
 export interface NewCommand extends CommandTarget {
   /** After this time the sweep wakes the order, unless an Update has returned by then. Never if absent. */
   wakeAfterMs?: number;
@@ -111,55 +120,62 @@ export async function findTarget(
  * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`; `INVALID_STATE` if a sandbox order was moved too often
  */
 export async function writeCommand(sql: Sql, command: NewCommand): Promise<RecordedCommand> {
-  const others = sql`${MOST_MOVES}, ${command.wakeAfterMs ?? null}`;
-  const recorded = await callWriter(sql, 'write_command', command, others);
-  if (recorded) return recorded;
-  await findTarget(sql, command);
-  // The order is there, so it was moved too often.
+  const parameters = sql`${parametersOf(sql, command)}, ${MOST_MOVES}, ${command.wakeAfterMs ?? null}`;
+  const call = sql`write_command(${parameters})`;
+  const written = await callWriter<'moved_often'>(sql, command, call);
+  if (written.outcome === 'recorded') return written;
   throw new DomainError('INVALID_STATE', MOVED_OFTEN);
 }
 
-/** Records a buyer's dispute. @returns undefined if the order does not take it: see the SQL function `write_dispute` */
+/**
+ * Records a buyer's dispute, unless the order does not take it: see the SQL function `write_dispute`.
+ *
+ * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`
+ */
 export async function writeDispute(
   sql: Sql,
   orderNumber: string,
   dispute: Omit<DisputeCommand, 'orderNumber'> & Pick<NewCommand, 'wakeAfterMs'>,
-): Promise<RecordedCommand | undefined> {
+): Promise<Written<DisputeRefusal>> {
   const { reason, isForBuyer = false, mostPerDay = null, wakeAfterMs = 0 } = dispute;
-  const command = { orderNumber, name: 'dispute', body: { reason }, origin: dispute } as const;
-  const others = sql`${statusesThatTake('dispute')}::order_status[],
+  const own = { orderNumber, name: 'dispute', body: { reason }, origin: dispute } as const;
+  const command = { ...dispute, ...own };
+  const parameters = sql`${parametersOf(sql, command)}, ${statusesThatTake('dispute')}::order_status[],
     ${isForBuyer ? null : BUYER_DISPUTES}, ${mostPerDay}, ${wakeAfterMs}`;
-  return callWriter(sql, 'write_dispute', { ...dispute, ...command }, others);
+  return callWriter<DisputeRefusal>(sql, command, sql`write_dispute(${parameters})`);
 }
 
-/** @param others SQL: the parameters that follow those of both functions */
-async function callWriter(
+/** The parameters that both functions begin with. */
+function parametersOf(
   sql: Sql,
-  writer: 'write_command' | 'write_dispute',
-  {
-    orderNumber,
-    owner,
-    commandId: id,
-    name,
-    body,
-    origin,
-    state = 'WAITING',
-    alongside,
-  }: NewCommand,
-  others: Fragment,
-): Promise<RecordedCommand | undefined> {
+  { orderNumber, owner, commandId: id, name, body, origin, state = 'WAITING' }: NewCommand,
+): Fragment {
   const { actor, reason } = origin;
   const { requestId = null } = requestFields();
   const own = { name, state, body, reason, actor: actor.name, address: actor.address, requestId };
   const row = { ...own, ...(typeof id === 'string' ? { commandId: id } : id) };
-  const [recorded] = await sql<RecordedCommand[]>`
-    WITH written AS (
-      SELECT * FROM ${sql(writer)}(${orderNumber}, ${owner ? jsonRow(sql, owner) : null}, ${jsonRow(sql, row)}, ${others})
-    ), inserted AS (SELECT FROM written WHERE NOT replayed)
+  return sql`${orderNumber}, ${owner ? jsonRow(sql, owner) : null}, ${jsonRow(sql, row)}`;
+}
+
+/** @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS` */
+async function callWriter<Refusal extends string>(
+  sql: Sql,
+  command: NewCommand,
+  call: Fragment,
+): Promise<Written<Refusal>> {
+  const { orderNumber, alongside } = command;
+  const [written] = await sql<[Written<Refusal>]>`
+    WITH written AS (SELECT * FROM ${call}),
+      inserted AS (SELECT FROM written WHERE outcome = 'recorded' AND NOT replayed)
     ${alongsideQuery(sql, alongside, 'inserted')}
     SELECT written.* FROM written ${andAlongside(sql, alongside)}`;
-  if (recorded) addRequestFields({ orderNumber });
-  return recorded;
+  if (written.outcome === 'no_order') {
+    // Unknown, or another merchant's: this says which.
+    await findTarget(sql, command);
+    throw new Error(`Order ${orderNumber} was not found, and is there`);
+  }
+  addRequestFields({ orderNumber });
+  return written;
 }
 
 /** @returns true if the command was recorded before, and not refused */

@@ -2,7 +2,7 @@ import type { OrderMessageName, OrderMessages } from '../../contracts/order-work
 import type { Sql } from '../../db/client.ts';
 import type { CommandType } from '../../domain/index.ts';
 import { DomainError, isFinal, REFUSALS, refusalOf, transitionOf } from '../../domain/index.ts';
-import { DISPUTE_LIMITS, findDisputeLimit } from '../steps/disputes.ts';
+import { DISPUTE_LIMITS } from '../steps/disputes.ts';
 import { findOrderByNumber } from '../lists/find-orders.ts';
 import type { PresentOrder } from '../presenter.ts';
 import {
@@ -16,6 +16,7 @@ import {
 import type {
   CommandRef,
   DisputeCommand,
+  DisputeRefusal,
   GivenCommand,
   RecordedCommand,
   ReplayState,
@@ -183,7 +184,8 @@ export async function raiseDispute(deps: SendDeps, given: DisputeCommand): Promi
   const { orderNumber } = given;
   const { sweepAfterMs: wakeAfterMs } = deps.durations;
   const written = await writeDispute(deps.sql, orderNumber, { ...given, wakeAfterMs });
-  return written ? sendDispute(deps, orderNumber, written) : repeatOrRefuse(deps, given);
+  if (written.outcome === 'recorded') return sendDispute(deps, orderNumber, written);
+  return sendRecordedOrRefuse(deps, given, written.outcome);
 }
 
 function sendDispute(deps: SendDeps, orderNumber: string, written: RecordedCommand) {
@@ -191,22 +193,20 @@ function sendDispute(deps: SendDeps, orderNumber: string, written: RecordedComma
   return sendRecorded(deps, { orderNumber, name: 'dispute', message }, written);
 }
 
-/** Answers a dispute that the order's row does not take: as a repeat, or with a refusal. */
-async function repeatOrRefuse(deps: SendDeps, given: DisputeCommand): Promise<CommandResult> {
+/** Answers a dispute that the order's row does not take, and that has no step. */
+async function sendRecordedOrRefuse(
+  deps: SendDeps,
+  given: DisputeCommand,
+  refusal: DisputeRefusal,
+): Promise<CommandResult> {
   const { orderNumber, reason } = given;
   const { order, commandId } = await findTarget(deps.sql, given);
-  const ref = { orderNumber, commandId };
-  const dispute = { ...ref, name: 'dispute', body: { reason }, origin: given } as const;
-  const before = await findCarriedOut(deps.sql, ref);
-  if (before) {
-    const { mismatch } = await writeCommand(deps.sql, dispute);
-    return { order: deps.present(before), replayed: true, mismatch };
-  }
   await wakeIfBehind(deps, orderNumber);
-  const written = await writeCommand(deps.sql, { ...dispute, state: 'REFUSED' });
+  const dispute = { orderNumber, commandId, name: 'dispute', body: { reason } } as const;
+  const written = await writeCommand(deps.sql, { ...dispute, origin: given, state: 'REFUSED' });
   // An earlier request has recorded the dispute, and was not answered: the workflow decides.
   if (written.replayed) return sendDispute(deps, orderNumber, written);
-  throw await disputeRefusal(deps.sql, order, given);
+  throw new DomainError('INVALID_STATE', disputeRefusal(refusal, order, given));
 }
 
 /**
@@ -225,16 +225,12 @@ async function wakeIfBehind(deps: WakeDeps, orderNumber: string): Promise<void> 
   throw new Error('The row and the workflow of the order differed: the order was woken');
 }
 
-/** The refusal of a dispute: the order cannot take it now, or its actor cannot raise it. */
-async function disputeRefusal(
-  sql: Sql,
+function disputeRefusal(
+  refusal: DisputeRefusal,
   order: OrderRow,
-  { isForBuyer = false, mostPerDay }: DisputeCommand,
-): Promise<DomainError> {
-  if (!transitionOf(order, 'dispute')) return refusalOf(order, 'dispute');
-  const limit = isForBuyer ? null : await findDisputeLimit(sql, order.orderNumber);
-  if (limit) return new DomainError('INVALID_STATE', DISPUTE_LIMITS[limit]);
-  if (mostPerDay === undefined) return refusalOf(order, 'dispute');
-  const message = `Cannot raise dispute; you have raised ${mostPerDay} in 24 hours: an operator of finance can raise this one`;
-  return new DomainError('INVALID_STATE', message);
+  { mostPerDay }: DisputeCommand,
+): string {
+  if (refusal === 'not_taken') return refusalOf(order, 'dispute').message;
+  if (refusal !== 'most_today') return DISPUTE_LIMITS[refusal];
+  return `Cannot raise dispute; you have raised ${mostPerDay} in 24 hours: an operator of finance can raise this one`;
 }

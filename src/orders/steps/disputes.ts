@@ -14,16 +14,6 @@ export const DISPUTE_LIMITS: Record<DisputeLimit, string> = {
   decided: 'Cannot raise dispute; an operator has decided for the merchant',
 };
 
-/** @returns why the buyer can raise no other dispute of the order; null if no limit is reached */
-export async function findDisputeLimit(
-  sql: Sql,
-  orderNumber: string,
-): Promise<DisputeLimit | null> {
-  const [row] = await sql<[{ reached: DisputeLimit | null }]>`
-    SELECT dispute_limit_of(${orderNumber}, ${BUYER_DISPUTES}) AS reached`;
-  return row.reached;
-}
-
 /**
  * Finds the orders with at least three disputes whose money is held, production first, then by the number of
  * disputes. Their buyer and merchant do not agree, or one of them poses as the other.

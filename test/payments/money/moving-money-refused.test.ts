@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../../src/domain/index.ts';
-import { writeDispute } from '../../../src/orders/commands/command-queries.ts';
 import type { Timeline } from '../../../src/orders/steps/timeline-presenter.ts';
 import type { Gateway } from '../../support/gateway.ts';
 import { changeMerchantStatus } from '../../../src/merchants/commands.ts';
@@ -13,6 +12,7 @@ import { serviceTest } from '../../support/service-test.ts';
 import type { TestService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 import { A_BUYER } from '../../support/actor.ts';
+import { recordDispute } from '../../support/disputes.ts';
 
 const HOUR_MS = 3_600_000;
 const AMOUNT_PAISE = 49_950;
@@ -95,12 +95,12 @@ describe('a suspended merchant', () => {
       reason: 'It never arrived at all',
       actor: A_BUYER,
     };
-    const written = await writeDispute(service.sql, order.orderNumber, dispute);
+    const written = await recordDispute(service.sql, order.orderNumber, dispute);
     // Active again before the workflow gets the dispute, which was received in time.
     await become(service, 'APPROVED');
     await service.skip(HOUR_MS);
     await order.untilStatus('DISPUTE_OPEN');
-    const message = { commandId: 'dispute:late', receivedAtMs: written!.receivedAt.getTime() };
+    const message = { commandId: 'dispute:late', receivedAtMs: written.receivedAt.getTime() };
     await order.update('dispute', message);
     expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', disputeCount: 1 });
     expect(await order.kinds()).not.toContain('RELEASE_STARTED');

@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest';
 import { REFUSALS } from '../../../src/domain/index.ts';
-import { writeDispute } from '../../../src/orders/commands/command-queries.ts';
 import { refusalOf } from '../../domain/lifecycle-model.ts';
 import type { Row } from '../../domain/lifecycle-walk.ts';
 import { aCommand, factsIn, rowsOf } from '../../domain/lifecycle-walk.ts';
@@ -11,6 +10,7 @@ import { serviceTest } from '../../support/service-test.ts';
 import type { TestService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 import { A_BUYER } from '../../support/actor.ts';
+import { recordDispute } from '../../support/disputes.ts';
 
 const HOUR_MS = 3_600_000;
 const AMOUNT_PAISE = 49_950;
@@ -86,7 +86,7 @@ describe('a dispute that the database received', () => {
   }
 
   const receive = async (service: TestService, order: DirectOrder, commandId: string) =>
-    writeDispute(service.sql, order.orderNumber, {
+    recordDispute(service.sql, order.orderNumber, {
       commandId,
       reason: 'It never arrived at all',
       actor: A_BUYER,
@@ -123,7 +123,7 @@ describe('a dispute that the database received', () => {
       await service.skip(60_000 + 1000);
       const message = {
         commandId: 'dispute:late news',
-        receivedAtMs: received!.receivedAt.getTime(),
+        receivedAtMs: received.receivedAt.getTime(),
       };
       await order.signal('dispute', message);
     });
@@ -143,7 +143,7 @@ describe('a dispute that the database received', () => {
       const received = await receive(service, order, 'dispute:too late');
       const message = {
         commandId: 'dispute:too late',
-        receivedAtMs: received!.receivedAt.getTime(),
+        receivedAtMs: received.receivedAt.getTime(),
       };
       await order.signal('dispute', message);
     });

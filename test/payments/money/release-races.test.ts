@@ -39,12 +39,12 @@ type Write = (sql: Sql, order: Order, clock: Clock) => Promise<unknown>;
 const dispute: Write = async (sql, { orderNumber }, clock) => {
   await clock.set(0);
   const commandId = `dispute:${orderNumber}`;
-  const written = await writeDispute(sql, orderNumber, {
+  const { outcome } = await writeDispute(sql, orderNumber, {
     commandId,
     reason: 'It never arrived',
     actor: A_BUYER,
   });
-  return written ? 'written' : 'refused';
+  return outcome;
 };
 
 const reversal =
@@ -126,8 +126,8 @@ const RACES: Record<string, Race> = {
   'a dispute and the release': {
     one: dispute,
     other: releaseStarted,
-    oneFirst: [['written', 'disputed'], { ...WAITS, hasDispute: true }],
-    otherFirst: [['recorded', 'refused'], STARTED],
+    oneFirst: [['recorded', 'disputed'], { ...WAITS, hasDispute: true }],
+    otherFirst: [['recorded', 'not_taken'], STARTED],
   },
   'a refund at the gateway and the release': {
     one: refundOfPart,
