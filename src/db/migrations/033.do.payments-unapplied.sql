@@ -23,8 +23,11 @@ END $$;
 -- The captures that no order has taken and whose surplus refund has not begun, with what is to be done next: 'notify'
 -- the order, 'refund' it as surplus, or 'alert' that it is not whole. One that is not whole and has its alert needs
 -- nothing (null), and is checked until all of it is refunded; then the order can be paid again.
+-- state: see unapplied_capture_of; null of one that does not keep its order from being paid.
 CREATE VIEW unapplied_captures AS
-SELECT p.gateway, p.gateway_payment_id, p.environment, p.order_number, p.captured_at,
+SELECT p.gateway, p.gateway_payment_id, p.environment, p.order_number, p.captured_at, p.is_whole,
+  CASE WHEN NOT p.is_whole THEN CASE WHEN NOT is_wholly_refunded(p) THEN 'looked_at' END
+    WHEN surplus_reason(o.status, p.amount_paise = o.amount_paise) IS NULL THEN 'confirmed' END AS state,
   CASE WHEN NOT p.is_whole THEN CASE WHEN a.alert_id IS NULL THEN 'alert' END
     WHEN p.amount_paise <> o.amount_paise THEN 'refund'
     ELSE 'notify' END AS next
@@ -54,14 +57,7 @@ WHERE captured_at < (SELECT service_now()) - left_to_its_process()
 -- there is none; only then can the order be paid. Of several the first in the alphabet counts.
 CREATE FUNCTION unapplied_capture_of(p_order_number text) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT min(state) FROM (
-    SELECT CASE WHEN p.is_whole THEN 'confirmed' ELSE 'looked_at' END AS state
-    FROM payments p JOIN shared.orders o USING (order_number)
-    WHERE p.order_number = p_order_number AND p.gateway = o.gateway
-      AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
-      AND CASE WHEN p.is_whole THEN surplus_reason(o.status, p.amount_paise = o.amount_paise) IS NULL
-        ELSE NOT is_wholly_refunded(p) END
-      AND NOT EXISTS (SELECT FROM surplus_refunds s
-        WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
+    SELECT state FROM unapplied_captures WHERE order_number = p_order_number
     UNION ALL
     SELECT 'reported' FROM unconfirmed_callbacks JOIN shared.orders o USING (order_number)
     WHERE order_number = p_order_number AND takes_payment(o.status)

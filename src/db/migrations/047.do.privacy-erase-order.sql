@@ -56,11 +56,8 @@ LANGUAGE sql STABLE AS $$
   UNION ALL SELECT 'session_opening', s.session_id FROM payment_sessions s
     WHERE s.order_number = o.order_number AND s.state = 'OPENING'
       AND s.created_at > service_now() - interval '10 minutes'
-  UNION ALL SELECT 'capture_unapplied', p.gateway_payment_id FROM payments p
-    WHERE p.order_number = o.order_number AND p.is_whole
-      AND p.gateway_payment_id IS DISTINCT FROM o.gateway_payment_id
-      AND NOT EXISTS (SELECT FROM surplus_refunds s
-        WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
+  UNION ALL SELECT 'capture_unapplied', u.gateway_payment_id FROM unapplied_captures u
+    WHERE u.order_number = o.order_number AND u.is_whole
   UNION ALL SELECT 'capture_unapplied', c.gateway_payment_id FROM unconfirmed_callbacks c
     WHERE c.order_number = o.order_number
   UNION ALL SELECT 'refund_pending', s.gateway_payment_id FROM surplus_refunds s
