@@ -12,7 +12,7 @@ import { orderMetrics } from '../../metrics/orders.ts';
 import { READ_TIMEOUT_MS } from '../../metrics/reading.ts';
 import type { MetricFamily } from '../../metrics/registry.ts';
 import { createMetrics } from '../../metrics/registry.ts';
-import { gatewayMetrics, httpMetrics, webhookMetrics } from '../../metrics/requests.ts';
+import { gatewayMetrics, httpMetrics, webhookMetrics } from '../../metrics/traffic.ts';
 import { createSdkReading, taskQueueMetrics } from '../../metrics/temporal.ts';
 import { readOrderTotals } from '../../orders/lists/order-totals.ts';
 import { GATEWAY_OUTCOMES, onGatewayCallEnded } from '../../payments/gateway/observed-gateway.ts';
