@@ -63,6 +63,30 @@ test('a session that is paid at the moment of its end stays the open session', a
   expect(rows).toEqual([{ state: 'PAID', openSessionId: sessionId }]);
 });
 
+test('a session that has opened at the moment when it fails stays open, so that it is closed at the gateway', async ({
+  service,
+  orders,
+}) => {
+  const { orderNumber } = await orders.write();
+  const sessionId = `ps_${orderNumber}`;
+  await service.sql`
+    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, expires_at)
+    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'razorpay', 'OPENING', service_now())`;
+  const failing = await service.sql.begin(async (sql) => {
+    await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
+    const failed = endSession(service.sql, sessionId, 'FAILED');
+    failed.catch(() => undefined);
+    await untilBlocked(service, 'SET open_session_id = NULL');
+    const opened = { gatewaySessionId: `qr_${orderNumber}`, upiIntent: 'upi://pay', pageUrl: '' };
+    expect(await markSessionOpen(service.sql, sessionId, opened)).toBe(true);
+    return { failed };
+  });
+  expect(await failing.failed).toBe(false);
+  const rows = await service.sql`
+    SELECT state FROM payment_sessions WHERE session_id = ${sessionId}`;
+  expect(rows).toEqual([{ state: 'OPEN' }]);
+});
+
 test('a callback about a capture that is known does not wait for its order', async ({
   service: { sql },
   orders,
@@ -75,7 +99,7 @@ test('a callback about a capture that is known does not wait for its order', asy
       eventId: 'evt_again',
       event: 'payment.captured',
       body: '{}',
-      reports: { type: 'payment', ...payment, gatewaySessionId: null, ...changes },
+      reports: { type: 'capture', ...payment, gatewaySessionId: null, ...changes },
     });
   expect(await report()).toBe(true);
   await writeCapture(sql, { at: SANDBOX, payment });

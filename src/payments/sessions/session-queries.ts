@@ -2,13 +2,13 @@ import type { Fragment } from 'postgres';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import { requestFields } from '../../http/request-context.ts';
-import type { OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayRef } from '../gateway/gateways.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
 export type SessionState = 'OPENING' | 'OPEN' | 'PAID' | 'CLOSED' | 'FAILED';
 
-export interface SessionRow extends OrderGateway {
+export interface SessionRow extends GatewayRef {
   sessionId: string;
   orderNumber: string;
   state: SessionState;
@@ -76,13 +76,16 @@ export async function markSessionOpen(
 /**
  * Ends a session, so that a new one can open or the order can be cancelled. A paid session stays until its order is
  * notified of the payment. Like every statement that locks both, it locks the order before the session.
+ *
+ * @param state `FAILED` ends only a session that has not opened at the gateway, because an open one must be closed there
+ * @returns false if it did not end the session
  */
 export async function endSession(
   sql: Sql,
   sessionId: string,
   state: 'CLOSED' | 'FAILED',
-): Promise<void> {
-  await sql`
+): Promise<boolean> {
+  const [row] = await sql<[{ hasEnded: boolean }]>`
     WITH locked AS (
       SELECT o.order_number FROM payment_sessions s JOIN shared.orders o USING (order_number)
       WHERE s.session_id = ${sessionId} FOR NO KEY UPDATE OF o
@@ -91,17 +94,21 @@ export async function endSession(
       SET state = ${state}, ended_at = coalesce(s.ended_at, service_now())
       FROM locked l
       WHERE s.session_id = ${sessionId} AND s.order_number = l.order_number AND s.state <> 'PAID'
+        AND (${state} = 'CLOSED' OR s.gateway_session_id IS NULL)
       RETURNING s.session_id, s.order_number
+    ), updated AS (
+      UPDATE orders o SET open_session_id = NULL FROM ended e
+      WHERE o.order_number = e.order_number AND o.open_session_id = e.session_id
     )
-    UPDATE orders o SET open_session_id = NULL FROM ended e
-    WHERE o.order_number = e.order_number AND o.open_session_id = e.session_id`;
+    SELECT EXISTS (SELECT FROM ended) AS has_ended`;
+  return row.hasEnded;
 }
 
 export function findSession(sql: Sql, orderNumber: string, sessionId: string) {
   return findOne(sql, sql`s.order_number = ${orderNumber} AND s.session_id = ${sessionId}`);
 }
 
-export function findSessionAtGateway(sql: Sql, at: OrderGateway, gatewaySessionId: string) {
+export function findSessionAtGateway(sql: Sql, at: GatewayRef, gatewaySessionId: string) {
   const condition = sql`s.gateway = ${at.gateway} AND s.gateway_session_id = ${gatewaySessionId}
     AND s.environment = ${at.environment}`;
   return findOne(sql, condition);

@@ -185,8 +185,10 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
   if (!session) return { outcome: 'closed' };
   // Still opening: no buyer has it. The request that opens it finds it ended, and closes it.
   if (session.gatewaySessionId === null) {
-    await endSession(deps.sql, session.sessionId, 'FAILED');
-    return { outcome: 'closed' };
+    const hasEnded = await endSession(deps.sql, session.sessionId, 'FAILED');
+    if (hasEnded || session.state === 'PAID') return { outcome: 'closed' };
+    // It has opened, or was paid, since it was read.
+    return closeOpenSession(deps, order);
   }
   const { gatewaySessionId } = session;
   const askedAtMs = performance.now();
