@@ -1,7 +1,10 @@
 import { expect } from 'vitest';
+import { recordPayment } from '../../src/payments/captures/captures.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import {
+  capturedWhole,
   openChargeback,
+  SANDBOX,
   orderBeingPaid,
   simulator,
   withCallbacks,
@@ -114,4 +117,20 @@ test('a payment that was authorised is looked at for the last time after four da
   expect(
     await service.sql`SELECT FROM payments WHERE gateway_payment_id = ${paid.paymentId}`,
   ).toHaveLength(0);
+});
+
+test('a failure that is reported once the order is paid is recorded, and waits for nothing', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  const payment = {
+    ...capturedWhole('pay_failed_late', await order.row()),
+    status: 'failed' as const,
+  };
+  await recordPayment(service.deps, { at: SANDBOX, payment });
+  const commands = await service.sql`
+    SELECT state FROM order_commands
+    WHERE order_number = ${order.orderNumber} AND command_id = 'failed:pay_failed_late'`;
+  expect(commands).toEqual([{ state: 'DONE' }]);
 });

@@ -77,8 +77,8 @@ export interface NewCommand extends CommandTarget {
   name: OrderMessageName | HelperName;
   body: CommandBody;
   origin: { actor: Actor; reason: string };
-  /** `REFUSED` if the command never waits, because its order's row refuses it. */
-  state?: 'WAITING' | 'REFUSED';
+  /** `REFUSED` if its order's row refuses the command; `DONE` if the row of the command is all of it. */
+  state?: 'WAITING' | 'REFUSED' | 'DONE';
   alongside?: Alongside | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { GatewayPayment, GatewaySession } from '../gateway/gateway-objects.ts';
 import { GatewayUnavailable, PILOT_ORDER_NUMBER } from '../gateway/gateway.ts';
 import { isCaptured } from '../gateway/gateway-objects.ts';
-import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayDeps, GatewayRef } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import type { PaymentAt, RecordedCapture, ReturnedPayment } from './capture-queries.ts';
 import { confirmCallbacks, findOrderOfPayment, writeCapture } from './capture-queries.ts';
@@ -99,9 +99,8 @@ async function writeToItsOrder(
 ): Promise<RecordedCapture | undefined> {
   const { at, payment } = report;
   const recorded = await writeCapture(deps.sql, report);
-  if (recorded || payment.orderNumber !== null) {
-    return recorded ?? endWithoutOrder(deps, report);
-  }
+  if (recorded) return recorded;
+  if (payment.orderNumber !== null) return endWithoutOrder(deps, report);
   const gateway = deps.gateways.forOrder(at);
   const session = await gateway.fetchSessionOfPayment(payment.gatewayPaymentId);
   if (!session) return endWithoutOrder(deps, report);
@@ -144,14 +143,16 @@ async function recordFailure(deps: CaptureDeps, report: PaymentReport): Promise<
   // Written also without a reason, because the erasure of an order finds the payment's id in its commands.
   const body = reason ? { reason } : {};
   const origin = { actor: { name: 'gateway', address: null }, reason: reason ?? '' };
-  await writeCommand(deps.sql, { ...command, name, body, origin });
-  if (order.status !== 'ACCEPTED' || (await findCarriedOut(deps.sql, command))) return;
+  const isTaken = order.status === 'ACCEPTED';
+  const state = isTaken ? 'WAITING' : 'DONE';
+  await writeCommand(deps.sql, { ...command, name, body, origin, state });
+  if (!isTaken || (await findCarriedOut(deps.sql, command))) return;
   await signalOrder(deps, orderNumber, name, { commandId: command.commandId });
 }
 
 /** A session at its gateway, and the operation of the port that returns its payments. */
 interface SessionToRecord {
-  at: OrderGateway;
+  at: GatewayRef;
   gatewaySessionId: string;
   operation?: 'listSessionPayments' | 'closeSession';
 }
