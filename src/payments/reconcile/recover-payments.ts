@@ -5,7 +5,7 @@ import { findOrderByNumber } from '../../orders/public.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
 import { recordCapture, recordSessionPayments } from '../captures/captures.ts';
 import type { GatewaySession } from '../gateway/gateway-objects.ts';
-import type { OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayRef } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import { findSession, findSessionAtGateway } from '../sessions/session-queries.ts';
 
@@ -33,7 +33,7 @@ export async function recoverPayments(deps: CaptureDeps, sinceMs: number): Promi
 
 async function recoverSession(
   deps: CaptureDeps,
-  at: OrderGateway,
+  at: GatewayRef,
   session: GatewaySession,
 ): Promise<void> {
   const isLost = session.state === 'open' && !(await isKnown(deps, at, session));
@@ -45,7 +45,7 @@ async function recoverSession(
 /** True also for a session that is being opened, for which only the service's id is recorded. */
 async function isKnown(
   { sql }: CaptureDeps,
-  at: OrderGateway,
+  at: GatewayRef,
   { gatewaySessionId, orderNumber, sessionId }: GatewaySession,
 ): Promise<boolean> {
   const hasOwnIds = sessionId !== null && orderNumber !== null;
@@ -68,9 +68,10 @@ export async function recoverCapture(
 ): Promise<void> {
   const { environment } = await findOrderByNumber(deps.sql, orderNumber);
   const at = { gateway: ref.gateway, environment };
+  const askedAtMs = performance.now();
   const payment = await deps.gateways.forOrder(at).fetchPayment(ref.gatewayPaymentId);
   const taken = { ...payment, orderNumber, status: 'captured', refundedPaise: 0 } as const;
-  await recordCapture(deps, { at, payment: taken, wasTaken: true });
+  await recordCapture(deps, { at, payment: taken, askedAtMs, wasTaken: true });
   const subject = paymentSubject(ref);
   await clearAlert(deps.sql, 'unfit_capture', subject, 'its order has taken the payment');
 }

@@ -104,7 +104,8 @@ async function abandonOnError<Result>(
   try {
     return await work();
   } catch (error) {
-    await attemptLog.abandon(attempt);
+    // If this fails, too, the lease expires.
+    await attemptLog.abandon(attempt).catch(() => undefined);
     throw error;
   }
 }
@@ -158,7 +159,7 @@ async function postponeAttempt(
  * contract's "Manual retry".
  *
  * @returns undefined when there is no such delivery
- * @throws Error for an internal fault; then no attempt was made
+ * @throws Error for an internal fault: no attempt was made, or it could not be recorded
  */
 export async function attemptManually(
   deps: AttemptDeps,
