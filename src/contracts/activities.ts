@@ -75,7 +75,10 @@ export interface OrderRecord {
   settlement: FoundSettlement | null;
 }
 
-/** Local activities, idempotent by order and step number. Each writes with one SQL statement, after reads. */
+/**
+ * Local activities, and normal ones while the database fails. They are idempotent by order and step number. Each writes
+ * with one SQL statement, after reads.
+ */
 export interface DatabaseActivities {
   /**
    * Reads what the database has of an order. The first read records the start of the order.

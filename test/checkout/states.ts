@@ -151,7 +151,7 @@ const VARIANTS = {
       eventId: `evt_of_${orderNumber}`,
       event: 'payment.captured',
       body: '{}',
-      reports: { type: 'payment', ...payment, gatewaySessionId: null },
+      reports: { type: 'capture', ...payment, gatewaySessionId: null },
     });
   },
   async looked_at_and_cancelled(checkout: Checkout) {

@@ -132,7 +132,7 @@ test('a process that is killed after the Signal loses no payment: the order cont
   const paid = await kit.aPaymentNotYetHeardOf();
   const scene = { service, kit, gateway, worker, api, paid };
   const claimed = () => service.sql`
-    SELECT FROM payments WHERE gateway_payment_id = ${paid.paymentId} AND notified_at IS NOT NULL`;
+    SELECT FROM payments WHERE gateway_payment_id = ${paid.paymentId} AND claimed_at IS NOT NULL`;
   await worker.whileStopped(async () => {
     await answered(scene);
     await until(async () => (await claimed()).length === 1);

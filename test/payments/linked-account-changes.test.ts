@@ -188,7 +188,7 @@ describe('a changed account', () => {
     const { merchantId } = merchant;
     const order = await writeOrder(service, { merchantId, environment: at.environment });
     const payment = capturedWhole('pay_reported_before', order);
-    const reports = { type: 'payment', ...payment, gatewaySessionId: null } as const;
+    const reports = { type: 'capture', ...payment, gatewaySessionId: null } as const;
     const callback = { eventId: 'evt_before', event: 'payment.captured', body: '{}', reports };
     await writeCallback(sql, { ...at, ...callback });
     await service.clock.set(DELAY_MS + HOUR_MS);

@@ -127,7 +127,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   payments: {
     merchant: 'linked_account_id',
     none: `gateway gateway_payment_id environment order_number session_id amount_paise currency
-      gateway_status refunded_paise is_whole utr captured_at money_lease_token money_lease_ends_at money_unknown_until notified_at
+      gateway_status refunded_paise is_whole utr captured_at money_lease_token money_lease_ends_at money_unknown_until claimed_at
       hold_started_at hold_refused_at held_at transfer_failures balance_refused_at fee_paise
       transfer_fee_paise gateway_transfer_id gateway_refund_id gateway_refund_paise`,
   },

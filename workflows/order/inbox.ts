@@ -32,7 +32,8 @@ const DEADLINE_PASSED: OrderEvent = {
 /** The events that an order has yet to apply, in order of arrival. */
 export class Inbox {
   private readonly events: OrderEvent[] = [];
-  private messageCount = 0;
+  /** The number of Signals and Updates that this run has received. */
+  messageCount = 0;
 
   push(event: OrderEvent): void {
     this.events.push(event);
@@ -79,11 +80,6 @@ export class Inbox {
     return this.events.some(({ kind }) => kind === 'wake');
   }
 
-  /** The number of Signals and Updates that this run has received. */
-  messages(): number {
-    return this.messageCount;
-  }
-
   isEmpty(): boolean {
     return this.events.length === 0;
   }
@@ -95,8 +91,8 @@ export class Inbox {
   refusalOf(command: Command, state: OrderState): DomainError | undefined {
     const queued = this.events.flatMap((event) => (event.kind === 'command' ? event.queued : []));
     const withoutPayments = queued.filter((one) => one.command.type !== 'pay');
-    const refusal = refusalIn(stateAfterAll(withoutPayments, state), command);
-    return refusal && refusalIn(stateAfterAll(queued, state), command) && refusal;
+    if (!refusalIn(stateAfterAll(queued, state), command)) return undefined;
+    return refusalIn(stateAfterAll(withoutPayments, state), command);
   }
 
   /** Waits for an event or the deadline. @returns the oldest event, or the deadline's */

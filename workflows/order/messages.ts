@@ -131,8 +131,8 @@ function elsewhere(type: Command['type']): string {
   }
 }
 
-/** The refusal if the database did not record a step. */
-export function notRecorded({ command }: QueuedCommand, { outcome }: NotRecorded): DomainError {
+/** The refusal if the order's row does not meet what a step requires. */
+export function refusalOfUnmet({ command }: QueuedCommand, { outcome }: Unmet): DomainError {
   const reasons = {
     payment_not_captured: 'The payment is not recorded as captured for this order',
     payment_gone: `${REFUSALS[command.type]}; its payment was refunded or charged back at the gateway`,
@@ -143,11 +143,11 @@ export function notRecorded({ command }: QueuedCommand, { outcome }: NotRecorded
     answered: `${REFUSALS[command.type]}; an answer that was received in time is waiting`,
     too_early: 'The deadline has not passed yet',
     release_waits: 'The release waits',
-  } as const satisfies Record<NotRecorded['outcome'], string>;
+  } as const satisfies Record<Unmet['outcome'], string>;
   return new DomainError('INVALID_STATE', reasons[outcome]);
 }
 
-export type NotRecorded = Exclude<
+export type Unmet = Exclude<
   RecordStepResult,
   { outcome: 'recorded' | 'row_behind' | 'repeated' | 'deadline_late' }
 >;

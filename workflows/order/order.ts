@@ -17,12 +17,12 @@ import { gatewayAway, GatewayOperation, WaitingCancel } from './gateway-operatio
 import type { OrderEvent } from './inbox.ts';
 import { DeadlineDelay, Inbox } from './inbox.ts';
 import { isStepOf, KnownSteps } from './known-steps.ts';
-import type { NotRecorded, QueuedCommand } from './messages.ts';
+import type { Unmet, QueuedCommand } from './messages.ts';
 import {
   commandOf,
   failureOf,
   idOf,
-  notRecorded,
+  refusalOfUnmet,
   paymentOf,
   recordedWith,
   refuse,
@@ -74,7 +74,7 @@ export class Order {
   /** Reads the row before the first event of every run. */
   async begin(): Promise<void> {
     showState(this.state);
-    await this.read();
+    await this.catchUp();
     this.hasBegun = true;
     this.gateway.follow(this.state);
   }
@@ -94,7 +94,7 @@ export class Order {
    * accepts 2,000 Updates in one run and refuses further ones.
    */
   async isRunFull(): Promise<boolean> {
-    const isFull = this.inbox.messages() >= MAX_MESSAGES || workflowInfo().continueAsNewSuggested;
+    const isFull = this.inbox.messageCount >= MAX_MESSAGES || workflowInfo().continueAsNewSuggested;
     if (!isFull || !this.cancel.isEmpty() || !this.inbox.isEmpty()) return false;
     // Handlers whose Updates were completed just now must finish first.
     await condition(() => allHandlersFinished() || !this.inbox.isEmpty());
@@ -113,7 +113,7 @@ export class Order {
   }
 
   async apply(event: OrderEvent): Promise<void> {
-    // The event stays in the inbox until then, because a validator counts it.
+    // It stays in the inbox while it is applied, because a validator counts it.
     await this.applyNow(event);
     this.inbox.remove(event);
   }
@@ -143,7 +143,7 @@ export class Order {
         return this.gateway.follow(this.state);
       case 'wake':
         this.deadlineDelay.end();
-        return this.read();
+        return this.catchUp();
       case 'webhookEnded':
         return;
     }
@@ -155,7 +155,7 @@ export class Order {
       if (this.known.has(queued)) return queued.answer?.resolve();
       if (this.cancel.mayWait(queued, this.state)) return this.cancel.keep(queued);
       const decision = decide(this.state, queued.command, Date.now());
-      if (decision.outcome === 'refused') return this.refuseAndRefund(queued, decision.error);
+      if (decision.outcome === 'refused') return this.refused(queued, decision.error);
       const asked = this.stepToRecord(queued, decision);
       const result = await this.database.record(asked);
       switch (result.outcome) {
@@ -190,14 +190,14 @@ export class Order {
   }
 
   /** The database's condition is not met: the command is refused, or the release waits. */
-  private notAllowed(queued: QueuedCommand, result: NotRecorded): void {
+  private notAllowed(queued: QueuedCommand, result: Unmet): void {
     if (result.outcome === 'disputed') this.inbox.dispute(result.dispute);
     if (result.outcome === 'answered') {
       this.inbox.command({ type: result.answer.type }, result.answer);
     }
     if (result.outcome === 'release_waits') showReleaseWaits(this.state, result.cause);
     if (queued.command.type === 'expire') return this.deadlineDelay.begin();
-    refuse(queued, notRecorded(queued, result));
+    refuse(queued, refusalOfUnmet(queued, result));
   }
 
   /** Takes over steps that the database has, just recorded or not, and begins what follows from them. */
@@ -215,7 +215,7 @@ export class Order {
    * Reads the row. For a number that both have, the database's step is valid. The side with fewer steps takes over
    * the rest. A dispute and webhooks may wait in the row.
    */
-  private async read(): Promise<void> {
+  private async catchUp(): Promise<void> {
     let row = await this.database.read(this.state.stepNumber);
     if (row?.common && !this.known.agreesWith(row.common)) {
       this.known.clear();
@@ -236,8 +236,8 @@ export class Order {
     return this.database.rewrite(this.known.after(afterStep));
   }
 
-  /** A payment that the order cannot take is refunded. */
-  private async refuseAndRefund(queued: QueuedCommand, error: DomainError): Promise<void> {
+  /** Refuses a command. A payment that the order cannot take is refunded. */
+  private async refused(queued: QueuedCommand, error: DomainError): Promise<void> {
     const payment = paymentOf(queued);
     if (payment) await startSurplusRefund(payment);
     refuse(queued, error);

@@ -29,7 +29,7 @@ CREATE TABLE payments (
   -- When the gateway's API was asked and first returned it.
   captured_at timestamptz NOT NULL DEFAULT service_now(),
   -- When a process last began to notify the order of it, or to continue its refund.
-  notified_at timestamptz,
+  claimed_at timestamptz,
   -- The process that is moving this money at the gateway: see src/payments/funds/money-lease.ts.
   money_lease_token text,
   money_lease_ends_at timestamptz,

@@ -38,7 +38,7 @@ WHERE is_unconfirmed AND NOT reports_refund AND received_at > (SELECT service_no
 -- its payment is recorded as it reports it, or if its session is recorded as paid or is not of this service.
 CREATE FUNCTION write_callback(
   p_gateway text, p_environment environment, p_event_id text, p_event text, p_body text, p_named_ids text[],
-  p_reports jsonb,        -- null, or by its type: payment (captured): gateway_payment_id, order_number,
+  p_reports jsonb,        -- null, or by its type: capture: gateway_payment_id, order_number,
                           -- gateway_session_id, status, refunded_paise, utr; refund: gateway_payment_id, by;
                           -- chargeback: gateway_payment_id; session_closed: gateway_session_id
   OUT is_news boolean,    -- false if nothing is to be done
@@ -59,7 +59,7 @@ BEGIN
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = reported_payment_id;
   is_recorded := FOUND;
   is_news := true;
-  IF report = 'payment' THEN
+  IF report = 'capture' THEN
     SELECT o.order_number, o.merchant_id INTO order_number, merchant_id FROM shared.orders o
     WHERE o.order_number = order_of_payment(
       p_gateway, p_environment, p_reports->>'order_number', reported_session_id);

@@ -77,11 +77,12 @@ CREATE FUNCTION claim_capture(
   OUT next text           -- see unapplied_captures; null also if another process has claimed it
 ) LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE payments p SET notified_at = service_now() FROM unapplied_captures u
+  UPDATE payments p SET claimed_at = service_now() FROM unapplied_captures u
   WHERE p.gateway = o.gateway AND p.gateway_payment_id = p_gateway_payment_id AND p.order_number = o.order_number
     AND u.gateway = o.gateway AND u.gateway_payment_id = p_gateway_payment_id
-    AND coalesce(p.notified_at < service_now() - left_to_its_process(), true)
-    -- A callback that came after the gateway was asked may report a refund: who received it asks again, and claims it.
+    AND coalesce(p.claimed_at < service_now() - left_to_its_process(), true)
+    -- A callback that came after the gateway was asked may report a refund: who received it asks again and claims it, or
+    -- reconciliation does.
     AND NOT EXISTS (SELECT FROM unconfirmed_callbacks c
       WHERE c.gateway = o.gateway AND c.gateway_payment_id = p_gateway_payment_id)
     -- The sandbox's helper notifies the order itself, because its request waits for the result.

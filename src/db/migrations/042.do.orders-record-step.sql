@@ -5,14 +5,6 @@ CREATE FUNCTION known_step(o orders, p_step jsonb, p_command_id text) RETURNS js
       jsonb_build_object('gateway', o.gateway, 'gatewayPaymentId', o.gateway_payment_id) END)
 $$;
 
--- An order's step with this number, as record_step returns it.
-CREATE FUNCTION find_step(p_order_number text, p_step_number integer) RETURNS jsonb
-LANGUAGE sql STABLE AS $$
-  SELECT jsonb_build_object('outcome', 'recorded', 'recorded', known_step(o, s.step, s.command_id))
-  FROM order_steps s JOIN orders o USING (order_number)
-  WHERE s.order_number = p_order_number AND s.step_number = p_step_number
-$$;
-
 -- Writes the columns of an order that a step can change. That these are all is checked, too.
 CREATE FUNCTION write_order(changed orders) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -117,7 +109,8 @@ BEGIN
   IF o.step_number >= number THEN
     -- An earlier attempt has written it. It may be another step: a workflow task can be lost after
     -- its local activity has written, and the next task may begin with something else.
-    RETURN find_step(p_order_number, number);
+    RETURN (SELECT jsonb_build_object('outcome', 'recorded', 'recorded', known_step(o, s.step, s.command_id))
+      FROM order_steps s WHERE s.order_number = p_order_number AND s.step_number = number);
   END IF;
   -- The database was restored from a backup: the workflow writes the lost steps again.
   IF o.step_number < number - 1 THEN

@@ -7,7 +7,7 @@ import { runPilot } from '../../payments/gateway/gateway-pilot.ts';
 import type { GatewayRecord } from '../../payments/gateway/gateway-record.ts';
 import { recorded } from '../../payments/gateway/gateway-record.ts';
 import type { PaymentGateway } from '../../payments/gateway/gateway.ts';
-import type { OrderGateway } from '../../payments/gateway/gateways.ts';
+import type { GatewayRef } from '../../payments/gateway/gateways.ts';
 import { SetupError } from '../../setup-error.ts';
 import { flagOption, UsageError } from '../process/command-line.ts';
 import { defineCommand, ENVIRONMENT } from './command.ts';
@@ -46,7 +46,7 @@ releases it and refunds it. Each step is printed to standard error as it ends.`,
 /** @param onAnswer receives each request with its answer. @throws SetupError if it is not configured */
 async function open(
   service: AdminService,
-  { gateway, environment }: OrderGateway,
+  { gateway, environment }: GatewayRef,
   onAnswer?: GatewayOptions['onAnswer'],
 ): Promise<PaymentGateway> {
   const port = (await service.gateways(onAnswer)).find({ gateway, environment });
@@ -55,7 +55,7 @@ async function open(
 }
 
 /** The checks as a table, with the remedies below it. */
-function resultOf(at: OrderGateway, checks: readonly GatewayCheck[], answers?: string) {
+function resultOf(at: GatewayRef, checks: readonly GatewayCheck[], answers?: string) {
   const list = table(
     checks.map(({ what, isOk, found }) => ({ result: isOk ? 'ok' : 'FAILED', what, found })),
   );

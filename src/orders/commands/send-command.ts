@@ -49,7 +49,7 @@ export interface CommandResult extends ReplayState {
   order: Order;
 }
 
-/** The recorded reason of commands that take none, such as the acceptance of a dispute. */
+/** The recorded reason of every command that has none, such as a delivery. */
 export const DEFAULT_REASON = 'Asked for by the merchant';
 
 /**
@@ -73,11 +73,11 @@ export async function sendCommand<Name extends SentMessage>(
     wakeAfterMs,
     alongside,
   });
-  return sendRecorded(deps, { orderNumber: target.orderNumber, name, message }, written);
+  return answerRecorded(deps, { orderNumber: target.orderNumber, name, message }, written);
 }
 
 /** Sends a recorded command to the order's workflow, unless it is a repeat of one that was carried out. */
-async function sendRecorded<Name extends SentMessage>(
+async function answerRecorded<Name extends SentMessage>(
   deps: SendDeps,
   message: Pick<RecordedMessage<Name>, 'orderNumber' | 'name' | 'message'>,
   { commandId, tryNumber, replayed, mismatch }: RecordedCommand,
@@ -113,10 +113,9 @@ async function sendAndFinish<Name extends SentMessage>(
     if (carriedOut) return carriedOut;
     throw error;
   }
-  const { orderNumber, commandId, name } = command;
-  const after = await finishCommand(deps.sql, { orderNumber, commandId });
+  const after = await finishCommand(deps.sql, command);
   if (after) return after;
-  throw new Error(`${name} was carried out, but its step is not recorded`);
+  throw new Error(`${command.name} was carried out, but its step is not recorded`);
 }
 
 /**
@@ -128,14 +127,13 @@ async function sendAndFinish<Name extends SentMessage>(
  */
 async function finishFailedCommand(
   sql: Sql,
-  { orderNumber, commandId, tryNumber }: RecordedMessage<SentMessage>,
+  command: RecordedMessage<SentMessage>,
   failure: unknown,
 ): Promise<OrderRow | undefined> {
-  const ref = { orderNumber, commandId };
-  const carriedOut = await findCarriedOut(sql, ref);
+  const carriedOut = await findCarriedOut(sql, command);
   if (carriedOut || !(failure instanceof DomainError)) return carriedOut;
-  const isRefused = await refuseCommand(sql, { ...ref, tryNumber });
-  return isRefused ? undefined : findCarriedOut(sql, ref);
+  const isRefused = await refuseCommand(sql, command);
+  return isRefused ? undefined : findCarriedOut(sql, command);
 }
 
 /**
@@ -169,7 +167,7 @@ async function sendUpdate<Name extends SentMessage>(
   throw new DomainError('INVALID_STATE', REFUSALS[type]);
 }
 
-/** The command type that belongs to a message, to find its refusal in the domain. */
+/** The command type of a message, for the domain. Both decisions have the same transitions and refusal. */
 function commandTypeOf(name: SentMessage): CommandType {
   return name === 'decide' ? 'decideForBuyer' : name;
 }
@@ -190,7 +188,7 @@ export async function raiseDispute(deps: SendDeps, given: DisputeCommand): Promi
 
 function sendDispute(deps: SendDeps, orderNumber: string, written: RecordedCommand) {
   const message = { receivedAtMs: written.receivedAt.getTime() };
-  return sendRecorded(deps, { orderNumber, name: 'dispute', message }, written);
+  return answerRecorded(deps, { orderNumber, name: 'dispute', message }, written);
 }
 
 /** Answers a dispute that the order's row does not take, and that has no step. */

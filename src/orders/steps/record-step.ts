@@ -88,7 +88,7 @@ async function writeStep(deps: StepWriterDeps, given: RecordStepInput): Promise<
     SELECT record_step(
       ${orderNumber},
       ${json(sql, step)},
-      -- The step stores it, so that a repeat finds that the command was carried out.
+      -- A payment by the sandbox's helper has the id of its command, so that a repeat finds the step.
       ${input.commandId ?? before.payCommandId},
       ${[...requires]}::text[],
       ${answers},

@@ -20,7 +20,7 @@ import type {
   VerifiedCallback,
 } from '../gateway/gateway-objects.ts';
 import { isCaptured } from '../gateway/gateway-objects.ts';
-import type { OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayRef } from '../gateway/gateways.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
 import type { NewCallback } from './capture-queries.ts';
 import { findPaymentAt, writeCallback } from './capture-queries.ts';
@@ -110,7 +110,7 @@ function lowerCased(headers: CallbackHeaders): CallbackHeaders {
 /** Waits until the callback is processed, at most 1.5 s once it is stored. It has its slot until it is processed. */
 async function receive(
   deps: CallbackDeps,
-  from: OrderGateway,
+  from: GatewayRef,
   callback: VerifiedCallback,
   body: string,
 ): Promise<void> {
@@ -141,7 +141,7 @@ function reportedBy(event: GatewayEvent): NewCallback['reports'] {
     const { payment, gatewaySessionId } = event;
     const { gatewayPaymentId, orderNumber, status, refundedPaise, utr } = payment;
     const reported = { gatewayPaymentId, orderNumber, status, refundedPaise, utr };
-    return isCaptured(payment) ? { type, ...reported, gatewaySessionId } : null;
+    return isCaptured(payment) ? { type: 'capture', ...reported, gatewaySessionId } : null;
   }
   if (type !== 'refund_or_chargeback') return null;
   const { gatewayPaymentId, kind, state } = event.found;
@@ -154,7 +154,7 @@ function reportedBy(event: GatewayEvent): NewCallback['reports'] {
 /** Answers 200, because a gateway repeats a refused callback for a day. */
 async function storeMalformed(
   deps: CaptureDeps,
-  from: OrderGateway,
+  from: GatewayRef,
   eventId: string,
   body: string,
 ): Promise<void> {
@@ -167,11 +167,7 @@ async function storeMalformed(
   });
 }
 
-async function processEvent(
-  deps: CaptureDeps,
-  at: OrderGateway,
-  event: GatewayEvent,
-): Promise<void> {
+async function processEvent(deps: CaptureDeps, at: GatewayRef, event: GatewayEvent): Promise<void> {
   switch (event.type) {
     case 'ignored':
       return;
@@ -199,7 +195,7 @@ async function processEvent(
  */
 async function processRefundOrChargeback(
   deps: CaptureDeps,
-  at: OrderGateway,
+  at: GatewayRef,
   found: RefundOrChargeback,
 ): Promise<void> {
   const { gatewayPaymentId, kind, state, reversalId } = found;

@@ -4,16 +4,16 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import { addRequestFields } from '../../http/request-context.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import type { GatewayPayment } from '../gateway/gateway-objects.ts';
-import type { OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayRef } from '../gateway/gateways.ts';
 import { idsNamedIn } from '../gateway/redaction.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
-export type PaymentAt = OrderGateway & PaymentRef;
+export type PaymentAt = GatewayRef & PaymentRef;
 
 /** A payment as the gateway has returned it, and what is known of it besides. */
 export interface ReturnedPayment {
-  at: OrderGateway;
+  at: GatewayRef;
   payment: Omit<GatewayPayment, 'failure'>;
   /** The session that it was made on, if the gateway names it. It finds the order if the payment names none. */
   gatewaySessionId?: string | null | undefined;
@@ -80,13 +80,13 @@ export async function confirmCallbacks(
     service_now() - ${performance.now() - askedAtMs} * interval '1 millisecond', ${ofRefunds})`;
 }
 
-export interface NewCallback extends OrderGateway {
+export interface NewCallback extends GatewayRef {
   eventId: string;
   event: string;
   body: string;
   /** A captured payment, a reversal of a payment, or a closed session. Null of all other events. */
   reports:
-    | ({ type: 'payment'; gatewaySessionId: string | null } & Pick<
+    | ({ type: 'capture'; gatewaySessionId: string | null } & Pick<
         GatewayPayment,
         'gatewayPaymentId' | 'orderNumber' | 'status' | 'refundedPaise' | 'utr'
       >)

@@ -3,12 +3,12 @@ import { raiseAlert } from '../../alerts/alerts.ts';
 import type { Sql } from '../../db/client.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
 import { countText } from '../../pages/format.ts';
-import type { OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayRef } from '../gateway/gateways.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
 import { feeRates } from './fee-queries.ts';
 
 /** The transfers and refunds that wait for the platform's balance at one gateway. */
-interface LackingBalance extends OrderGateway {
+interface LackingBalance extends GatewayRef {
   transferCount: number;
   refundCount: number;
   /** An upper bound of the missing amount. The gateway does not report the balance. */

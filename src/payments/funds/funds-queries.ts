@@ -6,14 +6,14 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
 import { isBalanceJustRefused } from './balance.ts';
 import type { GatewayTransfer } from '../gateway/gateway-objects.ts';
-import type { OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayRef } from '../gateway/gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { isMoneyFree, leaseColumns } from './money-lease.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
 /** An order's payment and the linked account that its money goes to. */
-export interface FundsRow extends OrderGateway, PaymentRef {
+export interface FundsRow extends GatewayRef, PaymentRef {
   orderNumber: string;
   amountPaise: number;
   merchantId: string;
@@ -67,7 +67,7 @@ export async function freezeLinkedAccount(
 export async function saveLinkedAccount(
   sql: Sql,
   merchantId: string,
-  { gateway, environment }: OrderGateway,
+  { gateway, environment }: GatewayRef,
   linkedAccountId: string,
 ): Promise<void> {
   const account = { gateway, linkedAccountId, state: 'unknown', transfersFrom: new Date(0) };

@@ -2,12 +2,12 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderMail, SurplusReason, WrittenMail } from '../../orders/public.ts';
 import { mailRows } from '../../orders/public.ts';
-import type { OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayRef } from '../gateway/gateways.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
 /** A refund by this service that is booked in the ledger. */
-export interface BookedRefund extends OrderGateway, PaymentRef {
+export interface BookedRefund extends GatewayRef, PaymentRef {
   orderNumber: string;
   /** The gateway's id of the refund. Null if the database has lost it. */
   movementId: string | null;
@@ -67,7 +67,7 @@ export async function takeRefundsToContinue(
   { limit, shard }: { limit: number; shard: Shard },
 ): Promise<(PaymentRef & { orderNumber: string })[]> {
   return sql<(PaymentRef & { orderNumber: string })[]>`
-    UPDATE payments SET notified_at = service_now() WHERE (gateway, gateway_payment_id) IN (
+    UPDATE payments SET claimed_at = service_now() WHERE (gateway, gateway_payment_id) IN (
       SELECT gateway, gateway_payment_id FROM payments p JOIN (
         SELECT gateway, gateway_payment_id FROM surplus_refunds WHERE processed_at IS NULL
         UNION SELECT gateway, gateway_payment_id FROM shared.orders o
@@ -75,9 +75,9 @@ export async function takeRefundsToContinue(
         UNION SELECT gateway, gateway_payment_id FROM gateway_callbacks WHERE is_unconfirmed
           AND reports_refund AND received_at < (SELECT service_now()) - left_to_its_process()
       ) unfinished USING (gateway, gateway_payment_id)
-      WHERE coalesce(p.notified_at < (SELECT service_now()) - interval '5 minutes', true)
+      WHERE coalesce(p.claimed_at < (SELECT service_now()) - interval '5 minutes', true)
         AND ${inShard(sql, sql`p.order_number`, shard)}
-      ORDER BY p.notified_at NULLS FIRST LIMIT ${limit} FOR UPDATE OF p SKIP LOCKED)
+      ORDER BY p.claimed_at NULLS FIRST LIMIT ${limit} FOR UPDATE OF p SKIP LOCKED)
     RETURNING gateway, gateway_payment_id, order_number`;
 }
 
@@ -92,7 +92,7 @@ export async function finishRefundAgain(sql: Sql, orderNumber: string): Promise<
     SELECT book_held(order_number, 'refund', service_now()) FROM done`;
 }
 
-export interface SurplusRow extends OrderGateway, PaymentRef {
+export interface SurplusRow extends GatewayRef, PaymentRef {
   orderNumber: string;
   amountPaise: number;
   /** The part of it that was not reversed at the gateway itself. */

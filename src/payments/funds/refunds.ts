@@ -7,7 +7,7 @@ import { mailsOfSurplus, outgoingMails } from '../../orders/public.ts';
 import type { RefundInput } from '../gateway/gateway.ts';
 import type { RefundOrChargeback } from '../gateway/gateway-objects.ts';
 import { GatewayRefused, moneyKey } from '../gateway/gateway.ts';
-import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayDeps, GatewayRef } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import { confirmCallbacks, findPaymentAt } from '../captures/capture-queries.ts';
 import type { BookedRefund, SurplusRow } from './refund-queries.ts';
@@ -172,7 +172,7 @@ async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<Ou
 
 async function refundAtGateway(
   { sql, gateways }: GatewayDeps,
-  order: OrderGateway,
+  order: GatewayRef,
   lease: MoneyLease,
   refunded: Pick<RefundInput, 'amountPaise' | 'mayBeTransferred' | 'reason'>,
 ): Promise<void> {
@@ -202,7 +202,7 @@ async function refundAtGateway(
  */
 async function bookEarlierRefund(
   deps: GatewayDeps,
-  order: OrderGateway,
+  order: GatewayRef,
   lease: MoneyLease,
 ): Promise<boolean> {
   const refunds = await deps.gateways.forOrder(order).listRefunds(lease.gatewayPaymentId);

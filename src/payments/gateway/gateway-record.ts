@@ -1,6 +1,6 @@
 import type { GatewayExchange } from './adapter.ts';
 import type { GatewayCheck } from './check-gateway.ts';
-import type { OrderGateway } from './gateways.ts';
+import type { GatewayRef } from './gateways.ts';
 import { redactedForRecord } from './redaction.ts';
 
 /** An exchange with a gateway without personal data, and when it ended. */
@@ -9,7 +9,7 @@ export interface RecordedExchange extends GatewayExchange {
 }
 
 /** The results of a pilot, and each of its requests with the answer, in order. */
-export interface GatewayRecord extends OrderGateway {
+export interface GatewayRecord extends GatewayRef {
   linkedAccountId: string;
   checks: GatewayCheck[];
   exchanges: RecordedExchange[];

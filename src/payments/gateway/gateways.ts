@@ -10,22 +10,22 @@ import { GatewayUnavailable } from './gateway.ts';
 import { alertNotUnderstood, observedGateway } from './observed-gateway.ts';
 
 /** Identifies the gateway and environment of an order, its payments, sessions and refunds. */
-export interface OrderGateway {
+export interface GatewayRef {
   /** The name of the gateway's adapter. */
   gateway: string;
   environment: Environment;
 }
 
-export interface ConfiguredGateway extends OrderGateway {
+export interface ConfiguredGateway extends GatewayRef {
   port: PaymentGateway;
 }
 
 /** The configured gateways. A gateway that is not configured is never simulated. */
 export interface Gateways {
   /** The gateway of an order, which never changes. @throws GatewayUnavailable if it is not configured */
-  forOrder(order: OrderGateway): PaymentGateway;
+  forOrder(order: GatewayRef): PaymentGateway;
   /** The same, but null if it is not configured. */
-  find(order: OrderGateway): PaymentGateway | null;
+  find(order: GatewayRef): PaymentGateway | null;
   readonly all: readonly ConfiguredGateway[];
 }
 
@@ -64,7 +64,7 @@ export async function createGateways(
       all.push({ ...at, port });
     }
   }
-  const find = ({ gateway, environment }: OrderGateway) =>
+  const find = ({ gateway, environment }: GatewayRef) =>
     all.find((one) => one.gateway === gateway && one.environment === environment)?.port ?? null;
   return {
     all,

@@ -3,10 +3,10 @@ import type { Sql } from '../../db/client.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
 import type { TransferPayout } from '../gateway/gateway-objects.ts';
-import type { OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayRef } from '../gateway/gateways.ts';
 import type { SettledMoney } from '../settlement/settlement-rule.ts';
 
-export interface PaymentFigures extends OrderGateway, PaymentRef {
+export interface PaymentFigures extends GatewayRef, PaymentRef {
   orderNumber: string;
   currency: string;
   amountPaise: number;

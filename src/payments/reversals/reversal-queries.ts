@@ -4,7 +4,7 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { RefundOrChargeback } from '../gateway/gateway-objects.ts';
-import type { OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayRef } from '../gateway/gateways.ts';
 
 /** A refund or chargeback made at the gateway itself: a row of `gateway_reversals`. */
 export type Reversal = Omit<RefundOrChargeback, 'idempotencyKey'>;
@@ -30,7 +30,7 @@ export type ReversalAlert = Pick<NewAlert, 'kind' | 'message' | 'fields'>;
  */
 export async function writeReversal(
   sql: Sql,
-  { gateway, environment }: OrderGateway,
+  { gateway, environment }: GatewayRef,
   reversal: Reversal,
   source: ReversalSource,
   { alert, askedMsAgo = 0 }: { alert?: ReversalAlert; askedMsAgo?: number } = {},
@@ -54,7 +54,7 @@ export async function findBlockingReversals(
 }
 
 /** A reversal that the gateway has not decided yet. */
-type Undecided = OrderGateway & Pick<Reversal, 'reversalId' | 'gatewayPaymentId' | 'kind'>;
+type Undecided = GatewayRef & Pick<Reversal, 'reversalId' | 'gatewayPaymentId' | 'kind'>;
 
 /**
  * Takes open chargebacks and pending refunds that were not checked for `everyMs`, because the callback that ends one

@@ -5,7 +5,7 @@ import type { Sql } from '../../db/client.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { RefundOrChargeback } from '../gateway/gateway-objects.ts';
 import { moneyKey } from '../gateway/gateway.ts';
-import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayDeps, GatewayRef } from '../gateway/gateways.ts';
 import { findBookedRefund } from '../funds/refund-queries.ts';
 import type { ReversalAlert, ReversalResult, ReversalSource } from './reversal-queries.ts';
 import { takeUndecided, writeReversal } from './reversal-queries.ts';
@@ -19,7 +19,7 @@ import { takeUndecided, writeReversal } from './reversal-queries.ts';
  */
 export async function recordReversal(
   deps: AlertDeps,
-  at: OrderGateway,
+  at: GatewayRef,
   found: RefundOrChargeback,
   source: ReversalSource,
   askedAtMs = performance.now(),
@@ -65,7 +65,7 @@ const CAME_BACK =
  */
 export async function recordRefundsOf(
   deps: GatewayDeps,
-  at: OrderGateway,
+  at: GatewayRef,
   gatewayPaymentId: string,
 ): Promise<boolean> {
   return recordRefunds(deps, at, await deps.gateways.forOrder(at).listRefunds(gatewayPaymentId));
@@ -74,7 +74,7 @@ export async function recordRefundsOf(
 /** The same for refunds that were already fetched, newest first. */
 export async function recordRefunds(
   deps: AlertDeps,
-  at: OrderGateway,
+  at: GatewayRef,
   refunds: readonly RefundOrChargeback[],
 ): Promise<boolean> {
   let isChanged = false;
@@ -128,7 +128,7 @@ export async function recordMissedReversals(deps: GatewayDeps): Promise<void> {
 /** Records the present state of a chargeback at the gateway. @throws GatewayUnavailable, GatewayRefused */
 export async function recordChargebackNow(
   deps: GatewayDeps,
-  at: OrderGateway,
+  at: GatewayRef,
   reversalId: string,
 ): Promise<void> {
   const askedAtMs = performance.now();

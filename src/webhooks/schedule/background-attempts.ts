@@ -40,7 +40,7 @@ export function createBackgroundAttempts(deps: BackgroundAttemptDeps) {
       return outcome === 'accepted' || outcome === 'failed';
     } catch (err) {
       // It does not count as an attempt. The workflow makes another one.
-      log.warn({ err }, 'A first attempt of a webhook could not be made');
+      log.warn({ err }, 'A first attempt of a webhook could not be made or recorded');
       return false;
     }
   }
