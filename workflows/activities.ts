@@ -13,7 +13,7 @@ import type { KnownStep } from '../src/contracts/order-workflow.ts';
 
 /**
  * A local activity adds one history event; a normal one adds three and a workflow task. But it keeps its workflow
- * task, which is one of the worker's slots, so the call continues after eight tries, 11 s, as one of
+ * task, which is one of the worker's slots, so the call continues after eight tries (11 s if each fails at once) as one of
  * {@link normalDatabaseActivities}. A `scheduleToCloseTimeout` does not work: measured, a local activity that times
  * out between two tries never ends.
  */

@@ -80,7 +80,7 @@ export interface OrderWorkflows {
 }
 
 export type FoundWorkflow =
-  /** With its search attributes. `hasBegun` is false while its first task waits for a worker. */
+  /** With its search attributes. `hasBegun` is false until its first task has ended. */
   | { state: 'running'; status: OrderStatus | undefined; disputeCount: number; hasBegun: boolean }
   /** `result` is undefined when the workflow was terminated or has failed. */
   | { state: 'closed'; result: OrderResult | undefined }
