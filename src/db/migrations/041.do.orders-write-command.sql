@@ -66,11 +66,12 @@ BEGIN
     INSERT INTO order_commands VALUES (c.*);
     latest := c;
   END IF;
-  -- Once the step is recorded, a repeat writes no line: an earlier one stays until the workflow has the step.
+  -- Once the step is recorded, a repeat writes no line: an earlier one stays until the workflow has the step. Before, it
+  -- renews the line, so that a sweep that has just woken the order for the first one does not remove it.
   IF p_wake_after_ms IS NOT NULL AND NOT has_step THEN
     INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
     VALUES (p_order_number, 'command', c.command_id, service_now() + p_wake_after_ms * interval '1 millisecond')
-    ON CONFLICT DO NOTHING;
+    ON CONFLICT (order_number, cause, cause_id) DO UPDATE SET due_at = excluded.due_at;
   END IF;
   written := ROW('recorded', latest.command_id, latest.try_number, latest.received_at, replayed,
     latest.body <> c.body AND o.erased_at IS NULL);

@@ -37,9 +37,11 @@ export async function wakeDueOrders(deps: WakeDeps): Promise<{ woken: number }> 
   let woken = 0;
   const wake = async (due: DueOrder) => {
     // Before the wake, so that an order whose wake fails is not always the first.
-    await postpone(sql, due);
+    const postponed = await postpone(sql, due);
     const outcome = await wakeOrder(deps, due.orderNumber);
-    await remove(sql, due, outcome === 'final' ? ALL_CAUSES : ONCE_WOKEN);
+    const causes = outcome === 'final' ? ALL_CAUSES : ONCE_WOKEN;
+    const removed = postponed.filter(({ cause }) => causes.includes(cause));
+    if (removed.length > 0) await remove(sql, due.orderNumber, removed);
     woken += 1;
   };
   for (;;) {
@@ -64,9 +66,21 @@ async function findDue(sql: Sql): Promise<DueOrder[]> {
 const dueAfter = (sql: Sql, writtenAt: Fragment) => sql`
   service_now() + least(greatest(service_now() - ${writtenAt}, interval '5 seconds'), interval '1 hour')`;
 
-/** Skips a locked line, because another process is removing it. */
-async function postpone(sql: Sql, { orderNumber, causes, causeIds }: DueOrder): Promise<void> {
-  await sql`
+/** A line of `order_wakeups`. */
+interface Line {
+  cause: WakeupCause;
+  causeId: string;
+  /** As text, with its microseconds. */
+  dueAt: string;
+}
+
+/**
+ * Skips a locked line, because another process is removing it.
+ *
+ * @returns the lines as they are due next, without those of deliveries
+ */
+async function postpone(sql: Sql, { orderNumber, causes, causeIds }: DueOrder): Promise<Line[]> {
+  return sql<Line[]>`
     WITH seen AS (
       SELECT w.cause, w.cause_id FROM order_wakeups w
       JOIN unnest(${causes}::wakeup_cause[], ${causeIds}::text[]) AS line (cause, cause_id)
@@ -82,24 +96,18 @@ async function postpone(sql: Sql, { orderNumber, causes, causeIds }: DueOrder): 
     )
     UPDATE order_wakeups w SET due_at = ${dueAfter(sql, sql`w.written_at`)}
     FROM seen WHERE w.order_number = ${orderNumber} AND w.cause = seen.cause
-      AND w.cause_id = seen.cause_id`;
+      AND w.cause_id = seen.cause_id
+    RETURNING w.cause::text AS cause, w.cause_id, w.due_at::text AS due_at`;
 }
 
-/**
- * Removes the due lines of some causes. A line that was written since then stays. A delivery that has ended has
- * none.
- */
-async function remove(
-  sql: Sql,
-  { orderNumber, causes, causeIds }: DueOrder,
-  removed: readonly WakeupCause[],
-): Promise<void> {
-  if (!causes.some((cause) => removed.includes(cause))) return;
+/** Removes lines, unless an equal command has renewed them meanwhile: its step may come after the wake. */
+async function remove(sql: Sql, orderNumber: string, lines: readonly Line[]): Promise<void> {
   await sql`
     DELETE FROM order_wakeups w
-    USING unnest(${causes}::wakeup_cause[], ${causeIds}::text[]) AS line (cause, cause_id)
+    USING unnest(${lines.map(({ cause }) => cause)}::wakeup_cause[], ${lines.map(({ causeId }) => causeId)}::text[],
+      ${lines.map(({ dueAt }) => dueAt)}::text[]) AS line (cause, cause_id, due_at)
     WHERE w.order_number = ${orderNumber} AND w.cause = line.cause AND w.cause_id = line.cause_id
-      AND w.cause::text = ANY (${[...removed]})`;
+      AND w.due_at = line.due_at::timestamptz`;
 }
 
 export interface OverdueOrder {
