@@ -4,6 +4,15 @@ import postgres from 'postgres';
 /** A connection pool. Each call is one statement, and each statement is atomic: see docs/adr. */
 export type Sql = postgres.Sql;
 
+/**
+ * Reads the database's time, as text, which keeps its microseconds. It is the time of a question to a gateway that is asked
+ * afterwards. A time of this process would be later if the statement that passes it waited for a connection.
+ */
+export async function databaseTime(sql: Sql): Promise<string> {
+  const [row] = await sql<[{ now: string }]>`SELECT service_now()::text AS now`;
+  return row.now;
+}
+
 const RECONNECT_AFTER_SECONDS = 0.25;
 
 /** How long after its time limit a statement may be without a response. */

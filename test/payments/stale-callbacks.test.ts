@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { databaseTime } from '../../src/db/client.ts';
 import { findUnappliedState } from '../../src/orders/public.ts';
 import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
 import {
@@ -193,12 +194,11 @@ test('an answer from before a callback does not confirm what the callback report
 }) => {
   const { order, gatewaySessionId, paymentId, body } = await kit.aPaymentNotYetHeardOf();
   const port = service.deps.gateways.forOrder(SANDBOX);
+  const askedAt = await databaseTime(service.sql);
   const [payment] = await port.listSessionPayments(gatewaySessionId);
-  // When this process began.
-  const askedAtMs = 0;
   const { endFault } = await gateway.addFault({ kind: 'error', method: 'GET', path: PAYMENT });
   await kit.callBack(body);
-  const recorded = await writeCapture(service.sql, { at: SANDBOX, payment: payment!, askedAtMs });
+  const recorded = await writeCapture(service.sql, { at: SANDBOX, payment: payment!, askedAt });
   expect(recorded).toMatchObject({ fits: true, next: null });
   const unconfirmed = () => service.sql`
     SELECT FROM unconfirmed_callbacks WHERE gateway_payment_id = ${paymentId}`;

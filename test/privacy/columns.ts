@@ -46,7 +46,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   gateway_reversals: {
     none: `gateway reversal_id gateway_payment_id order_number kind amount_paise state has_left
-      blocks_release booked_paise platform_paise recorded_at ended_at came_back_at checked_at`,
+      blocks_release booked_paise platform_paise recorded_at asked_at ended_at came_back_at checked_at`,
   },
   kept_forms: { passing: 'content_sealed', none: 'holder path expires_at' },
   known_devices: { passing: 'token_hash', none: 'user_id last_used_at' },

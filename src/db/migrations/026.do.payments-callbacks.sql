@@ -43,7 +43,8 @@ CREATE FUNCTION write_callback(
                           -- chargeback: gateway_payment_id; session_closed: gateway_session_id
   OUT is_news boolean,    -- false if nothing is to be done
   OUT order_number text,  -- of a captured payment; null if the service does not have its order
-  OUT merchant_id text
+  OUT merchant_id text,
+  OUT stored_at text      -- with its microseconds; the gateway is asked later
 ) LANGUAGE plpgsql AS $$
 DECLARE
   report CONSTANT text := p_reports->>'type';
@@ -87,7 +88,8 @@ BEGIN
   INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body, named_ids, gateway_payment_id, order_number,
     is_unconfirmed, reports_refund)
   VALUES (p_gateway, p_environment, p_event_id, p_event, CASE WHEN is_erased THEN '' ELSE p_body END, p_named_ids,
-    reported_payment_id, order_number, is_unconfirmed, reports_refund);
+    reported_payment_id, order_number, is_unconfirmed, reports_refund)
+  RETURNING received_at::text INTO stored_at;
 END $$;
 
 -- For how long a reported payment is left to the process that has received the report; then reconciliation continues.

@@ -101,7 +101,7 @@ END $$;
 CREATE FUNCTION write_capture(
   p_gateway text, p_environment environment,
   p_payment jsonb,        -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr, fee_paise;
-                          -- order_number, session_id, gateway_session_id; asked_ms_ago
+                          -- order_number, session_id, gateway_session_id; asked_at: see databaseTime in src/db/client.ts
   p_was_taken boolean,    -- its order took it before the database lost it: what was refunded since does not count
   OUT order_number text,
   OUT merchant_id text,
@@ -110,9 +110,7 @@ CREATE FUNCTION write_capture(
   OUT next text           -- see claim_capture
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  -- Before the wait for the lock.
-  asked_at CONSTANT timestamptz
-    := service_now() - (p_payment->>'asked_ms_ago')::float8 * interval '1 millisecond';
+  asked_at CONSTANT timestamptz := coalesce((p_payment->>'asked_at')::timestamptz, service_now());
   id CONSTANT text := p_payment->>'gateway_payment_id';
   o shared.orders;
   payment payments;

@@ -56,13 +56,11 @@ END $$;
 CREATE FUNCTION write_reversal(
   p_gateway text, p_environment environment,
   p_reversal jsonb,    -- reversal_id, gateway_payment_id, kind, amount_paise, state
-  p_asked_ms_ago double precision, -- when the gateway's API was asked, which has returned it; null of a callback's report
+  p_asked_at timestamptz, -- when the gateway's API was asked, which has returned it; null of a callback's report
   p_alert jsonb        -- kind and details of the alert about the order that a new state raises, or NULL
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   given CONSTANT gateway_reversals := jsonb_populate_record(NULL::gateway_reversals, p_reversal);
-  -- Before the wait for the lock.
-  asked_at CONSTANT timestamptz := service_now() - p_asked_ms_ago * interval '1 millisecond';
   o shared.orders;
   reversal gateway_reversals;
   came_back boolean := false;
@@ -72,16 +70,18 @@ BEGIN
     RETURN '{"outcome": "unknown_payment"}';
   END IF;
   INSERT INTO gateway_reversals AS known (gateway, reversal_id, gateway_payment_id, order_number,
-    kind, amount_paise, state, ended_at)
+    kind, amount_paise, state, asked_at, ended_at)
   SELECT p_gateway, given.reversal_id, given.gateway_payment_id, o.order_number,
-    given.kind, given.amount_paise, given.state, CASE WHEN given.state NOT IN ('pending', 'open') THEN service_now() END
+    given.kind, given.amount_paise, given.state, p_asked_at, CASE WHEN given.state NOT IN ('pending', 'open') THEN service_now() END
   ON CONFLICT (gateway, reversal_id) DO UPDATE
-  SET state = excluded.state, amount_paise = excluded.amount_paise, ended_at = excluded.ended_at
-  -- A chargeback that was won opens again only by an answer that was asked for afterwards.
-  WHERE (known.state IN ('pending', 'open') OR (known.state = 'won' AND known.ended_at < asked_at))
+  SET state = excluded.state, amount_paise = excluded.amount_paise, ended_at = excluded.ended_at,
+    asked_at = coalesce(excluded.asked_at, known.asked_at)
+  -- An answer changes nothing that a later question has answered. A chargeback that was won can open again.
+  WHERE CASE known.state WHEN 'won' THEN coalesce(known.asked_at, known.ended_at) < excluded.asked_at
+      ELSE known.state IN ('pending', 'open') AND coalesce(known.asked_at <= excluded.asked_at, true) END
     AND known.state <> excluded.state AND known.gateway_payment_id = excluded.gateway_payment_id
   RETURNING * INTO reversal;
-  IF reversal.reversal_id IS NULL AND asked_at IS NOT NULL AND given.state IN ('failed', 'won') THEN
+  IF reversal.reversal_id IS NULL AND p_asked_at IS NOT NULL AND given.state IN ('failed', 'won') THEN
     UPDATE gateway_reversals SET came_back_at = service_now()
     WHERE gateway = p_gateway AND reversal_id = given.reversal_id AND has_left AND came_back_at IS NULL;
     came_back := FOUND;

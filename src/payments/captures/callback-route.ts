@@ -121,9 +121,10 @@ async function receive(
     const { event } = callback;
     const { eventId, name } = event;
     const written = { ...from, eventId, event: name, body, reports: reportedBy(event) };
-    if (!(await writeCallback(deps.sql, written))) return;
+    const storedAt = await writeCallback(deps.sql, written);
+    if (storedAt === undefined) return;
     stored.resolve();
-    await processEvent(deps, from, event).catch((err: unknown) =>
+    await processEvent(deps, from, event, storedAt).catch((err: unknown) =>
       deps.log.error({ err, event: name }, 'A callback failed: reconciliation processes it'),
     );
   });
@@ -167,7 +168,12 @@ async function storeMalformed(
   });
 }
 
-async function processEvent(deps: CaptureDeps, at: GatewayRef, event: GatewayEvent): Promise<void> {
+async function processEvent(
+  deps: CaptureDeps,
+  at: GatewayRef,
+  event: GatewayEvent,
+  storedAt: string,
+): Promise<void> {
   switch (event.type) {
     case 'ignored':
       return;
@@ -177,7 +183,8 @@ async function processEvent(deps: CaptureDeps, at: GatewayRef, event: GatewayEve
       const { payment, gatewaySessionId } = event;
       const { gatewayPaymentId } = payment;
       if (isCaptured(payment)) {
-        return confirmPayment(deps, { ...at, gatewayPaymentId, gatewaySessionId });
+        const reported = { ...at, gatewayPaymentId, gatewaySessionId };
+        return confirmPayment(deps, { ...reported, askedAt: storedAt });
       }
       await recordPayment(deps, { at, payment, gatewaySessionId });
       return;

@@ -17,8 +17,8 @@ export interface ReturnedPayment {
   payment: Omit<GatewayPayment, 'failure'>;
   /** The session that it was made on, if the gateway names it. It finds the order if the payment names none. */
   gatewaySessionId?: string | null | undefined;
-  /** When the gateway was asked, by `performance.now()`. Without it, now. */
-  askedAtMs?: number;
+  /** When the gateway was asked: see `databaseTime`. Without it, now. */
+  askedAt?: string;
   /** The order took the payment before the database lost it. What was refunded since does not count. */
   wasTaken?: boolean;
 }
@@ -36,13 +36,12 @@ export interface RecordedCapture {
 /** Records a capture: see the SQL function `write_capture`. @returns undefined if the service does not have its order */
 export async function writeCapture(
   sql: Sql,
-  { at, payment, gatewaySessionId = null, askedAtMs, wasTaken = false }: ReturnedPayment,
+  { at, payment, gatewaySessionId = null, askedAt, wasTaken = false }: ReturnedPayment,
 ): Promise<RecordedCapture | undefined> {
-  const askedMsAgo = askedAtMs === undefined ? 0 : performance.now() - askedAtMs;
   const [row] = await sql<RecordedCapture[]>`
     SELECT order_number, merchant_id, is_taken, fits, next
     FROM write_capture(${at.gateway}, ${at.environment},
-      ${jsonRow(sql, { ...payment, gatewaySessionId, askedMsAgo })}, ${wasTaken})
+      ${jsonRow(sql, { ...payment, gatewaySessionId, askedAt })}, ${wasTaken})
     WHERE order_number IS NOT NULL`;
   return row;
 }
@@ -74,10 +73,10 @@ export async function findOrderOfPayment(
 export async function confirmCallbacks(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-  { askedAtMs = performance.now(), ofRefunds = false } = {},
+  { askedAt, ofRefunds = false }: { askedAt?: string | undefined; ofRefunds?: boolean },
 ): Promise<void> {
   await sql`SELECT confirm_callbacks(${gateway}, ${gatewayPaymentId},
-    service_now() - ${performance.now() - askedAtMs} * interval '1 millisecond', ${ofRefunds})`;
+    coalesce(${askedAt ?? null}::text::timestamptz, service_now()), ${ofRefunds})`;
 }
 
 export interface NewCallback extends GatewayRef {
@@ -97,15 +96,21 @@ export interface NewCallback extends GatewayRef {
     | null;
 }
 
-/** Stores a callback: see the SQL function `write_callback`. @returns false if nothing is to be done */
-export async function writeCallback(sql: Sql, callback: NewCallback): Promise<boolean> {
+/**
+ * Stores a callback: see the SQL function `write_callback`.
+ *
+ * @returns when it was stored, by the database; undefined if nothing is to be done
+ */
+export async function writeCallback(sql: Sql, callback: NewCallback): Promise<string | undefined> {
   const { gateway, environment, eventId, event, body, reports } = callback;
-  const [row] = await sql<[{ isNews: boolean; orderNumber: string | null; merchantId: string }]>`
-    SELECT is_news, order_number, merchant_id FROM write_callback(${gateway}, ${environment}, ${eventId}, ${event},
+  const [row] = await sql<
+    [{ isNews: boolean; orderNumber: string | null; merchantId: string; storedAt: string }]
+  >`
+    SELECT is_news, order_number, merchant_id, stored_at FROM write_callback(${gateway}, ${environment}, ${eventId}, ${event},
       ${body}, ${idsNamedIn(body)}, ${reports && jsonRow(sql, reports)})`;
-  const { isNews, orderNumber, merchantId } = row;
+  const { isNews, orderNumber, merchantId, storedAt } = row;
   if (orderNumber !== null) addRequestFields({ orderNumber, merchantId });
-  return isNews;
+  return isNews ? storedAt : undefined;
 }
 
 type ReportedPayment = PaymentAt & { orderNumber: string };

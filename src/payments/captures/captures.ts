@@ -1,5 +1,6 @@
 import { raiseAlert } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
+import { databaseTime } from '../../db/client.ts';
 import { addRequestFields } from '../../http/request-context.ts';
 import { findCarriedOut, signalOrder, writeCommand } from '../../orders/public.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
@@ -29,16 +30,16 @@ interface PaymentReport extends ReturnedPayment {
  */
 export async function confirmPayment(
   deps: CaptureDeps,
-  reported: PaymentAt & Pick<PaymentReport, 'gatewaySessionId'>,
+  reported: PaymentAt & Pick<PaymentReport, 'gatewaySessionId' | 'askedAt'>,
 ): Promise<void> {
   const { gateway, environment, gatewayPaymentId, gatewaySessionId } = reported;
   const at = { gateway, environment };
-  const askedAtMs = performance.now();
+  const { askedAt = await databaseTime(deps.sql) } = reported;
   const payment = await deps.gateways.forOrder(at).fetchPayment(gatewayPaymentId);
   if (!isCaptured(payment)) {
     throw new Error(`The payment ${gatewayPaymentId} was captured, but is ${payment.status} now`);
   }
-  await recordPayment(deps, { at, payment, gatewaySessionId, askedAtMs });
+  await recordPayment(deps, { at, payment, gatewaySessionId, askedAt });
 }
 
 /**
@@ -112,11 +113,11 @@ async function writeToItsOrder(
 /** An order is paid through its own gateway only; payments at another do not count. */
 async function endWithoutOrder(
   deps: CaptureDeps,
-  { at: { gateway, environment }, payment, askedAtMs }: PaymentReport,
+  { at: { gateway, environment }, payment, askedAt }: PaymentReport,
 ): Promise<undefined> {
   const { gatewayPaymentId, orderNumber, status } = payment;
   const ref: PaymentRef = { gateway, gatewayPaymentId };
-  await confirmCallbacks(deps.sql, ref, { askedAtMs });
+  await confirmCallbacks(deps.sql, ref, { askedAt });
   if (orderNumber === null || orderNumber === PILOT_ORDER_NUMBER) {
     deps.log.info({ ...ref, status }, 'A payment that is not of an order of this service');
     return;
@@ -168,11 +169,11 @@ export async function recordSessionPayments(
   deps: CaptureDeps,
   { at, gatewaySessionId, operation = 'listSessionPayments' }: SessionToRecord,
 ): Promise<'captured' | 'authorized' | 'unpaid' | 'none'> {
-  const askedAtMs = performance.now();
+  const askedAt = await databaseTime(deps.sql);
   const payments = await deps.gateways.forOrder(at)[operation](gatewaySessionId);
   // Oldest first, so that a failure before a payment is recorded before it.
   for (const payment of payments.toReversed()) {
-    await recordPayment(deps, { at, payment, gatewaySessionId, askedAtMs });
+    await recordPayment(deps, { at, payment, gatewaySessionId, askedAt });
   }
   if (payments.some(isCaptured)) return 'captured';
   if (payments.some(({ status }) => status === 'authorized')) return 'authorized';

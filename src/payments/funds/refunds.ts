@@ -2,6 +2,7 @@ import { raiseAlert } from '../../alerts/alerts.ts';
 import type { MoveFundsResult } from '../../contracts/activities.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
+import { databaseTime } from '../../db/client.ts';
 import type { OrderMailDeps, OutgoingOrderMail } from '../../orders/public.ts';
 import { mailsOfSurplus, outgoingMails } from '../../orders/public.ts';
 import type { RefundInput } from '../gateway/gateway.ts';
@@ -89,9 +90,9 @@ export async function refundSurplus(
   deps: SurplusDeps,
   payment: PaymentRef,
 ): Promise<OutgoingOrderMail[]> {
-  const askedAtMs = performance.now();
+  const askedAt = await databaseTime(deps.sql);
   await lookAtRefunds(deps, payment);
-  await confirmCallbacks(deps.sql, payment, { askedAtMs, ofRefunds: true });
+  await confirmCallbacks(deps.sql, payment, { askedAt, ofRefunds: true });
   const surplus = await claimSurplus(deps.sql, payment);
   if (!surplus) await refundOrderAgain(deps, payment);
   return surplus?.processedAt === null ? refundCapture(deps, surplus) : [];

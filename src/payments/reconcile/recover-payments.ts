@@ -1,5 +1,6 @@
 import { clearAlert } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
+import { databaseTime } from '../../db/client.ts';
 import { forEachOrder } from '../../for-each-order.ts';
 import { findOrderByNumber } from '../../orders/public.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
@@ -68,10 +69,10 @@ export async function recoverCapture(
 ): Promise<void> {
   const { environment } = await findOrderByNumber(deps.sql, orderNumber);
   const at = { gateway: ref.gateway, environment };
-  const askedAtMs = performance.now();
+  const askedAt = await databaseTime(deps.sql);
   const payment = await deps.gateways.forOrder(at).fetchPayment(ref.gatewayPaymentId);
   const taken = { ...payment, orderNumber, status: 'captured', refundedPaise: 0 } as const;
-  await recordCapture(deps, { at, payment: taken, askedAtMs, wasTaken: true });
+  await recordCapture(deps, { at, payment: taken, askedAt, wasTaken: true });
   const subject = paymentSubject(ref);
   await clearAlert(deps.sql, 'unfit_capture', subject, 'its order has taken the payment');
 }

@@ -26,19 +26,20 @@ export type ReversalAlert = Pick<NewAlert, 'kind' | 'message' | 'fields'>;
 /**
  * Records a reversal and the alert about it: see the SQL function `write_reversal`.
  *
- * @param askedMsAgo when the gateway was asked, in milliseconds before now
+ * @param askedAt when the gateway was asked; without it, now
  */
 export async function writeReversal(
   sql: Sql,
   { gateway, environment }: GatewayRef,
   reversal: Reversal,
   source: ReversalSource,
-  { alert, askedMsAgo = 0 }: { alert?: ReversalAlert; askedMsAgo?: number } = {},
+  { alert, askedAt }: { alert?: ReversalAlert; askedAt?: string | undefined } = {},
 ): Promise<ReversalResult> {
   const raised = alert ? sql.json({ kind: alert.kind, details: detailsOf(alert) }) : null;
   const [row] = await sql<{ result: ReversalResult }[]>`
     SELECT write_reversal(${gateway}, ${environment}, ${jsonRow(sql, reversal)},
-      ${source === 'gateway' ? askedMsAgo : null}, ${raised}) AS result`;
+      CASE WHEN ${source === 'gateway'} THEN coalesce(${askedAt ?? null}::text::timestamptz, service_now()) END,
+      ${raised}) AS result`;
   return row?.result ?? { outcome: 'unknown_payment' };
 }
 

@@ -2,6 +2,7 @@ import type { AlertDeps } from '../../alerts/alerts.ts';
 import { reportAlert } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
+import { databaseTime } from '../../db/client.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { RefundOrChargeback } from '../gateway/gateway-objects.ts';
 import { moneyKey } from '../gateway/gateway.ts';
@@ -14,7 +15,7 @@ import { takeUndecided, writeReversal } from './reversal-queries.ts';
  * Records a chargeback or a refund made at the gateway, unless this service made the refund. It is idempotent and
  * does not depend on the order of reports. A callback is the source only of a chargeback that is open.
  *
- * @param askedAtMs when the gateway was asked, by `performance.now()`
+ * @param askedAt when the gateway was asked: see {@link databaseTime}. Without it, now: a refund never opens again
  * @returns `ours` when this service made it, `unknown_payment` when its payment is not recorded
  */
 export async function recordReversal(
@@ -22,7 +23,7 @@ export async function recordReversal(
   at: GatewayRef,
   found: RefundOrChargeback,
   source: ReversalSource,
-  askedAtMs = performance.now(),
+  askedAt?: string,
 ): Promise<'ours' | ReversalResult['outcome']> {
   if (isOurs(found)) return 'ours';
   const { idempotencyKey: _, ...reversal } = found;
@@ -32,8 +33,7 @@ export async function recordReversal(
   const alertKind = kind === 'refund' ? 'refunded_at_gateway' : 'charged_back';
   const message = isOver ? CAME_BACK : MESSAGES[state];
   const alert: ReversalAlert = { kind: alertKind, message, fields };
-  const askedMsAgo = performance.now() - askedAtMs;
-  const result = await writeReversal(deps.sql, at, reversal, source, { alert, askedMsAgo });
+  const result = await writeReversal(deps.sql, at, reversal, source, { alert, askedAt });
   if (result.outcome === 'unknown_payment' || result.outcome === 'known') return result.outcome;
   const { orderNumber } = result;
   const logged = { orderNumber, ...fields };
@@ -107,9 +107,9 @@ const UNDECIDED_PER_RUN = 50;
 export async function recordMissedReversals(deps: GatewayDeps): Promise<void> {
   for (const { port, ...at } of deps.gateways.all) {
     await loggingFailure(deps, async () => {
-      const askedAtMs = performance.now();
+      const askedAt = await databaseTime(deps.sql);
       for (const chargeback of await port.listNewestChargebacks()) {
-        await recordReversal(deps, at, chargeback, 'gateway', askedAtMs);
+        await recordReversal(deps, at, chargeback, 'gateway', askedAt);
       }
     });
   }
@@ -131,9 +131,9 @@ export async function recordChargebackNow(
   at: GatewayRef,
   reversalId: string,
 ): Promise<void> {
-  const askedAtMs = performance.now();
+  const askedAt = await databaseTime(deps.sql);
   const chargeback = await deps.gateways.forOrder(at).fetchChargeback(reversalId);
-  await recordReversal(deps, at, chargeback, 'gateway', askedAtMs);
+  await recordReversal(deps, at, chargeback, 'gateway', askedAt);
 }
 
 async function loggingFailure({ log }: GatewayDeps, work: () => Promise<void>): Promise<void> {

@@ -1,3 +1,4 @@
+import { databaseTime } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../../orders/public.ts';
@@ -52,9 +53,9 @@ async function chargeBack(
   outcome: 'open' | 'won' | 'lost',
 ): Promise<void> {
   const gateway = deps.gateways.forOrder(order);
-  const askedAtMs = performance.now();
+  const askedAt = await databaseTime(deps.sql);
   const chargeback = await gateway.chargeBackAsBank(order.gatewayPaymentId ?? '', outcome);
-  await recordReversal(deps, order, chargeback, 'gateway', askedAtMs);
+  await recordReversal(deps, order, chargeback, 'gateway', askedAt);
 }
 
 async function failRefund(deps: SessionDeps, order: OrderRow): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentRef } from '../../contracts/ids.ts';
+import { databaseTime } from '../../db/client.ts';
 import { DomainError, REFUSALS, transitionOf } from '../../domain/index.ts';
 import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../../orders/public.ts';
@@ -36,11 +37,11 @@ export function createSandboxPayment(deps: SessionDeps) {
     order: OrderRow,
     gatewaySessionId: string,
   ): Promise<PaymentRef | undefined> {
-    const askedAtMs = performance.now();
+    const askedAt = await databaseTime(deps.sql);
     const payment = await untilCaptured(deps.gateways.forOrder(order), gatewaySessionId);
     if (!payment) return undefined;
     // The request sends the order its own message, because it waits for the result.
-    await recordCapture(deps, { at: order, payment, gatewaySessionId, askedAtMs });
+    await recordCapture(deps, { at: order, payment, gatewaySessionId, askedAt });
     return { gateway: order.gateway, gatewayPaymentId: payment.gatewayPaymentId };
   }
 

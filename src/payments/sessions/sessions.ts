@@ -3,6 +3,7 @@ import { ulid } from 'ulid';
 import { raiseAlert } from '../../alerts/alerts.ts';
 import type { ClosingResult } from '../../contracts/activities.ts';
 import type { Sql } from '../../db/client.ts';
+import { databaseTime } from '../../db/client.ts';
 import { DomainError, REFUSALS, refusalOf, transitionOf, UNAPPLIED } from '../../domain/index.ts';
 import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../../orders/public.ts';
@@ -191,11 +192,11 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
     return closeOpenSession(deps, order);
   }
   const { gatewaySessionId } = session;
-  const askedAtMs = performance.now();
+  const askedAt = await databaseTime(deps.sql);
   const payments = await deps.gateways.forOrder(order).closeSession(gatewaySessionId);
   for (const payment of payments.filter(isCaptured)) {
     // One that fits is returned: the order's workflow, which has asked, then makes the order PAID.
-    const recorded = await recordCapture(deps, { at: order, payment, gatewaySessionId, askedAtMs });
+    const recorded = await recordCapture(deps, { at: order, payment, gatewaySessionId, askedAt });
     const { gatewayPaymentId } = payment;
     if (recorded?.fits) {
       return { outcome: 'paid', payment: { gateway: order.gateway, gatewayPaymentId } };

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Sql } from '../../../src/db/client.ts';
+import { databaseTime } from '../../../src/db/client.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { writeCapture } from '../../../src/payments/captures/capture-queries.ts';
 import { refuseCommand, writeDispute } from '../../../src/orders/commands/command-queries.ts';
@@ -325,19 +326,23 @@ test('the late refusal of a try leaves a later one as it is', async ({
   expect(row).toEqual({ waitingDisputeId: ref.commandId, causes: ['command', 'dispute'] });
 });
 
-test('an answer from before the end of a chargeback that was won does not open it again', async ({
+test('an answer about a chargeback changes nothing that a later question has answered', async ({
   database: { serviceSql: sql },
   order: { payment },
 }) => {
   const { gatewayPaymentId } = payment;
   const reversalId = `disp_${gatewayPaymentId}`;
   const made = { reversalId, gatewayPaymentId, amountPaise: PART_PAISE };
-  const report = async (state: 'open' | 'won', askedMsAgo: number) => {
+  const askedAt: string[] = [];
+  for (const _ of [0, 1, 2, 3]) askedAt.push(await databaseTime(sql));
+  const report = async (state: 'open' | 'won', asked: number) => {
     const reported = { ...made, kind: 'chargeback', state } as const;
-    return (await writeReversal(sql, SANDBOX, reported, 'gateway', { askedMsAgo })).outcome;
+    const options = { askedAt: askedAt[asked] };
+    return (await writeReversal(sql, SANDBOX, reported, 'gateway', options)).outcome;
   };
-  expect(await report('open', 60_000)).toBe('recorded');
-  expect(await report('won', 0)).toBe('recorded');
-  expect(await report('open', 60_000)).toBe('known');
   expect(await report('open', 0)).toBe('recorded');
+  expect(await report('won', 2)).toBe('recorded');
+  expect(await report('open', 1)).toBe('known');
+  expect(await report('open', 3)).toBe('recorded');
+  expect(await report('won', 2)).toBe('known');
 });
