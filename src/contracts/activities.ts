@@ -7,14 +7,14 @@ import type { KnownStep } from './order-workflow.ts';
 export interface RecordStepInput {
   orderNumber: string;
   step: Step;
-  commandId?: string;
+  commandId?: string | undefined;
   /** Required for PAID: refused unless this payment is recorded as captured for this order and amount. */
-  payment?: PaymentRef;
+  payment?: PaymentRef | undefined;
   /** For CLOSING_PAYMENT: the step that is recorded instead when no payment session is open. */
-  ifNoSessionOpen?: Step;
+  ifNoSessionOpen?: Step | undefined;
   /** True if a restored database has lost this step and the texts of its command. */
   isRewritten?: boolean;
-  requires?: readonly Requirement[];
+  requires?: readonly Requirement[] | undefined;
 }
 
 export type RecordStepResult =

@@ -1,6 +1,6 @@
 import type { Trigger } from '@temporalio/workflow';
 import { ApplicationFailure, log } from '@temporalio/workflow';
-import type { RecordStepInput, RecordStepResult } from '../../src/contracts/activities.ts';
+import type { RecordStepResult } from '../../src/contracts/activities.ts';
 import type { PaymentRef } from '../../src/contracts/ids.ts';
 import { GATEWAY_NAME } from '../../src/contracts/ids.ts';
 import type { IncomingMessage, OrderMessageName } from '../../src/contracts/order-workflow.ts';
@@ -97,18 +97,6 @@ function secondsOf(value: unknown): number {
   if (inRange && Number(value) <= MAX_ADVANCE_SECONDS) return Number(value);
   throw badMessage('seconds', 'a whole number from 1 to 2592000');
 }
-
-/** The fields of a command that are recorded with its step. */
-export function recordedWith(
-  queued: QueuedCommand,
-): Pick<RecordStepInput, 'commandId' | 'payment'> {
-  const payment = paymentOf(queued);
-  return { ...idOf(queued.message.commandId), ...(payment && { payment }) };
-}
-
-/** The field of a command's id, absent if it has none. */
-export const idOf = (commandId: string | undefined): Pick<RecordStepInput, 'commandId'> =>
-  commandId === undefined ? {} : { commandId };
 
 /** Fails an Update with the refusal. The refusal of a Signal is only logged. */
 export function refuse({ command, answer }: QueuedCommand, error: DomainError): void {

@@ -18,15 +18,7 @@ import type { OrderEvent } from './inbox.ts';
 import { DeadlineDelay, Inbox } from './inbox.ts';
 import { isStepOf, KnownSteps } from './known-steps.ts';
 import type { Unmet, QueuedCommand } from './messages.ts';
-import {
-  commandOf,
-  failureOf,
-  idOf,
-  refusalOfUnmet,
-  paymentOf,
-  recordedWith,
-  refuse,
-} from './messages.ts';
+import { commandOf, failureOf, refusalOfUnmet, paymentOf, refuse } from './messages.ts';
 import { Webhooks } from './webhooks.ts';
 
 /** The number of Signals and Updates after which a run continues as new: half of the server's limit. */
@@ -177,16 +169,14 @@ export class Order {
     }
   }
 
-  private stepToRecord(queued: QueuedCommand, change: Change): RecordStepInput {
-    const { step, ifNoSessionOpen, requires } = change;
+  private stepToRecord(
+    queued: QueuedCommand,
+    { step, ifNoSessionOpen, requires }: Change,
+  ): RecordStepInput {
     const isCancelled = step.kind === 'ORDER_CANCELLED';
-    return {
-      orderNumber: this.orderNumber,
-      step,
-      ...(ifNoSessionOpen && { ifNoSessionOpen }),
-      ...(requires && { requires }),
-      ...(isCancelled ? idOf(this.cancel.commandId(this.state)) : recordedWith(queued)),
-    };
+    const commandId = isCancelled ? this.cancel.commandId(this.state) : queued.message.commandId;
+    const { orderNumber } = this;
+    return { orderNumber, step, ifNoSessionOpen, requires, commandId, payment: paymentOf(queued) };
   }
 
   /** The database's condition is not met: the command is refused, or the release waits. */
