@@ -86,6 +86,7 @@ async function capture(sql: Sql, order: RandomOrder, gatewayPaymentId: string): 
     sessionId: null,
     utr: utrOf(gatewayPaymentId),
     feePaise: Math.ceil(amountPaise / 50),
+    failure: null,
   } as const;
   await writeCapture(sql, { at: { gateway: GATEWAY, environment }, payment });
 }

@@ -11,10 +11,10 @@ import { inShard } from '../reconcile/shard.ts';
 
 export type PaymentAt = GatewayRef & PaymentRef;
 
-/** A payment as the gateway has returned it, and what is known of it besides. */
+/** A payment as the gateway has returned it, or a callback has reported a failed one, and what is known of it besides. */
 export interface ReturnedPayment {
   at: GatewayRef;
-  payment: Omit<GatewayPayment, 'failure'>;
+  payment: GatewayPayment;
   /** The session that it was made on, if the gateway names it. It finds the order if the payment names none. */
   gatewaySessionId?: string | null | undefined;
   /** When the gateway was asked: see `databaseTime`. Without it, now. */

@@ -4,7 +4,7 @@ import { databaseTime } from '../../db/client.ts';
 import { addRequestFields } from '../../http/request-context.ts';
 import { findCarriedOut, signalOrder, writeCommand } from '../../orders/public.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
-import type { GatewayPayment, GatewaySession } from '../gateway/gateway-objects.ts';
+import type { GatewaySession } from '../gateway/gateway-objects.ts';
 import { GatewayUnavailable, PILOT_ORDER_NUMBER } from '../gateway/gateway.ts';
 import { isCaptured } from '../gateway/gateway-objects.ts';
 import type { GatewayDeps, GatewayRef } from '../gateway/gateways.ts';
@@ -18,11 +18,6 @@ export interface CaptureDeps extends GatewayDeps {
   workflows: OrderWorkflows;
 }
 
-/** A payment as the gateway's API has returned it. For a failed one, a callback's report is enough. */
-interface PaymentReport extends ReturnedPayment {
-  payment: GatewayPayment;
-}
-
 /**
  * Asks the gateway for a payment that was reported as captured, and records it. It may have been refunded since.
  *
@@ -30,7 +25,7 @@ interface PaymentReport extends ReturnedPayment {
  */
 export async function confirmPayment(
   deps: CaptureDeps,
-  reported: PaymentAt & Pick<PaymentReport, 'gatewaySessionId' | 'askedAt'>,
+  reported: PaymentAt & Pick<ReturnedPayment, 'gatewaySessionId' | 'askedAt'>,
 ): Promise<void> {
   const { gateway, environment, gatewayPaymentId, gatewaySessionId } = reported;
   const at = { gateway, environment };
@@ -48,7 +43,7 @@ export async function confirmPayment(
  *
  * @throws GatewayUnavailable, GatewayRefused
  */
-export async function recordPayment(deps: CaptureDeps, report: PaymentReport): Promise<void> {
+export async function recordPayment(deps: CaptureDeps, report: ReturnedPayment): Promise<void> {
   const { at, payment } = report;
   if (payment.status === 'failed') await recordFailure(deps, report);
   if (!isCaptured(payment)) return;
@@ -67,7 +62,7 @@ export async function recordPayment(deps: CaptureDeps, report: PaymentReport): P
  */
 export async function recordCapture(
   deps: CaptureDeps,
-  report: PaymentReport,
+  report: ReturnedPayment,
 ): Promise<RecordedCapture | undefined> {
   const { at, payment } = report;
   const recorded = await writeToItsOrder(deps, report);
@@ -96,7 +91,7 @@ export async function recordCapture(
 /** If the payment names no order, as when it has no notes, this asks the gateway for the payment's session. */
 async function writeToItsOrder(
   deps: CaptureDeps,
-  report: PaymentReport,
+  report: ReturnedPayment,
 ): Promise<RecordedCapture | undefined> {
   const { at, payment } = report;
   const recorded = await writeCapture(deps.sql, report);
@@ -113,7 +108,7 @@ async function writeToItsOrder(
 /** An order is paid through its own gateway only; payments at another do not count. */
 async function endWithoutOrder(
   deps: CaptureDeps,
-  { at: { gateway, environment }, payment, askedAt }: PaymentReport,
+  { at: { gateway, environment }, payment, askedAt }: ReturnedPayment,
 ): Promise<undefined> {
   const { gatewayPaymentId, orderNumber, status } = payment;
   const ref: PaymentRef = { gateway, gatewayPaymentId };
@@ -131,7 +126,7 @@ async function endWithoutOrder(
 }
 
 /** Notifies the order of a failed payment, unless its step is already recorded. */
-async function recordFailure(deps: CaptureDeps, report: PaymentReport): Promise<void> {
+async function recordFailure(deps: CaptureDeps, report: ReturnedPayment): Promise<void> {
   const { gatewayPaymentId, failure } = report.payment;
   // A failed payment has taken nothing from the buyer: without an order there is nothing to do.
   const order = await findOrderOfPayment(deps.sql, report);
