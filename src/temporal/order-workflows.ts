@@ -189,14 +189,16 @@ const EVENTS_BEFORE_BEGIN = 3;
 async function find(client: Client, orderNumber: string): Promise<FoundWorkflow> {
   const handle = client.workflow.getHandle(orderNumber);
   try {
-    const { status, typedSearchAttributes, historyLength } = await handle.describe();
+    const { status, runId, typedSearchAttributes, historyLength } = await handle.describe();
     if (status.name === 'RUNNING') {
       const hasBegun = historyLength > EVENTS_BEFORE_BEGIN;
       const disputeCount = typedSearchAttributes.get(DISPUTE_COUNT) ?? 0;
       return { state: 'running', status: statusOf(typedSearchAttributes), disputeCount, hasBegun };
     }
     if (status.name !== 'COMPLETED') return { state: 'closed', result: undefined };
-    return { state: 'closed', result: (await handle.result()) as OrderResult };
+    // Of this run: a new one may have been started since, and could run for days.
+    const run = client.workflow.getHandle(orderNumber, runId);
+    return { state: 'closed', result: (await run.result()) as OrderResult };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { state: 'missing' };
     throw error;

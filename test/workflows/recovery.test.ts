@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { Client } from '@temporalio/client';
 import { describe, expect } from 'vitest';
+import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
+import { createOrderWorkflows } from '../../src/temporal/order-workflows.ts';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import { adminCli } from '../support/admin-cli.ts';
@@ -97,6 +100,38 @@ test('the comparison clears the alert about a missing workflow that runs again',
     const alerts = await Promise.all(about);
     return alerts.every((those) => those.join() === 'workflow_missing: its workflow runs');
   });
+});
+
+test('a run that has ended is found with its result, also if a new run starts at that moment', async ({
+  service,
+  orders,
+}) => {
+  const { orderNumber, handle } = await orders.in('CANCELLED');
+  await handle.result();
+  const { connection, options, workflow } = service.temporal.client;
+  // No worker polls its task queue, so this run does not end.
+  const start = () =>
+    workflow.start(ORDER_WORKFLOW, { workflowId: orderNumber, taskQueue: 'without-workers' });
+  const client = new Client({
+    connection,
+    namespace: options.namespace,
+    interceptors: {
+      workflow: [
+        {
+          async describe(input, next) {
+            const found = await next(input);
+            await start();
+            return found;
+          },
+        },
+      ],
+    },
+  });
+  expect(await createOrderWorkflows(client).find(orderNumber)).toMatchObject({
+    state: 'closed',
+    result: { status: 'CANCELLED' },
+  });
+  await workflow.getHandle(orderNumber).terminate();
 });
 
 test('an order whose workflow is missing accepts a dispute', async ({
