@@ -106,7 +106,9 @@ export async function clearResolvedAlerts(sql: Sql): Promise<number> {
   const { count } = await sql`
     UPDATE alerts a
     SET cleared_at = clock_timestamp(), cleared_by = ${SERVICE}, cleared_reason = m.reason
-    FROM resolved_alerts m WHERE a.alert_id = m.alert_id AND a.cleared_at IS NULL`;
+    -- It may have been raised again since it was read.
+    FROM resolved_alerts m JOIN alerts seen USING (alert_id)
+    WHERE a.alert_id = m.alert_id AND a.cleared_at IS NULL AND a.last_at = seen.last_at`;
   return count;
 }
 

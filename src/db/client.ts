@@ -6,7 +6,7 @@ export type Sql = postgres.Sql;
 
 /**
  * Reads the database's time, as text, which keeps its microseconds. It is the time of a question to a gateway that is asked
- * afterwards. A time of this process would be later if the statement that passes it waited for a connection.
+ * afterwards. The time since the question, measured here, is too short if the statement that passes it has to wait.
  */
 export async function databaseTime(sql: Sql): Promise<string> {
   const [row] = await sql<[{ now: string }]>`SELECT service_now()::text AS now`;

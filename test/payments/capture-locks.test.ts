@@ -1,7 +1,11 @@
 import { expect } from 'vitest';
 import { writeCallback, writeCapture } from '../../src/payments/captures/capture-queries.ts';
 import { claimSurplus } from '../../src/payments/funds/refund-queries.ts';
-import { endSession, markSessionOpen } from '../../src/payments/sessions/session-queries.ts';
+import {
+  endSession,
+  markSessionOpen,
+  reserveSession,
+} from '../../src/payments/sessions/session-queries.ts';
 import { atRazorpay, capturedWhole, SANDBOX } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import { writePayment } from '../support/orders.ts';
@@ -87,6 +91,30 @@ test('a session that has opened at the moment when it fails stays open, so that 
   expect(rows).toEqual([{ state: 'OPEN' }]);
 });
 
+test('a session that has opened at the moment when another one would replace it is kept', async ({
+  service,
+  orders,
+}) => {
+  const { orderNumber } = await orders.write();
+  const sessionId = `ps_${orderNumber}`;
+  await service.sql`
+    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, created_at, expires_at)
+    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'razorpay', 'OPENING', service_now() - interval '1 minute',
+      service_now() + interval '10 minutes')`;
+  await service.sql`
+    UPDATE orders SET open_session_id = ${sessionId} WHERE order_number = ${orderNumber}`;
+  const reserving = await service.sql.begin(async (sql) => {
+    await sql`
+      UPDATE payment_sessions SET state = 'OPEN', gateway_session_id = 'qr_late', upi_intent = 'upi://pay', page_url = ''
+      WHERE session_id = ${sessionId}`;
+    const reserved = reserveSession(service.sql, orderNumber, `${sessionId}_2`, 60_000);
+    reserved.catch(() => undefined);
+    await untilBlocked(service, 'reserve_payment_session');
+    return { reserved };
+  });
+  expect(await reserving.reserved).toBe('open');
+});
+
 test('a callback about a capture that is known does not wait for its order', async ({
   service: { sql },
   orders,
@@ -101,12 +129,12 @@ test('a callback about a capture that is known does not wait for its order', asy
       body: '{}',
       reports: { type: 'capture', ...payment, gatewaySessionId: null, ...changes },
     });
-  expect(await report()).toBe(true);
+  expect(await report()).toBeDefined();
   await writeCapture(sql, { at: SANDBOX, payment });
   await sql.begin(async (tx) => {
     await tx`SELECT FROM orders WHERE order_number = ${order.orderNumber} FOR UPDATE`;
-    expect(await report()).toBe(false);
-    expect(await report({ refundedPaise: 100 })).toBe(true);
+    expect(await report()).toBeUndefined();
+    expect(await report({ refundedPaise: 100 })).toBeDefined();
   });
 });
 

@@ -11,7 +11,7 @@ CREATE TABLE order_commands (
   try_number integer NOT NULL DEFAULT 0,
   -- The name of the message to the order's workflow.
   name text NOT NULL,
-  -- DONE once its step is recorded.
+  -- DONE once its step is recorded, or at once if its order does not need to be told.
   state command_state NOT NULL DEFAULT 'WAITING',
   body jsonb NOT NULL,
   -- Who gave it: key: and an API key, merchant: or operator: and the e-mail address of a user, cli: and a login

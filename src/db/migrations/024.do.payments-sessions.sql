@@ -95,7 +95,10 @@ BEGIN
     RETURN 'opening';
   ELSIF open.state = 'OPENING' THEN
     UPDATE payment_sessions SET state = 'FAILED', ended_at = service_now()
-    WHERE session_id = open.session_id;
+    WHERE session_id = open.session_id AND gateway_session_id IS NULL;
+    IF NOT FOUND THEN
+      RETURN 'open';  -- since it was read
+    END IF;
   END IF;
   IF (SELECT count(*) FROM payment_sessions
       WHERE order_number = p_order_number AND state <> 'FAILED') >= max_sessions THEN

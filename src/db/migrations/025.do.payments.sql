@@ -26,7 +26,7 @@ CREATE TABLE payments (
     (gateway_status = 'captured' AND currency = 'INR' AND refunded_paise = 0) STORED,
   -- Its reference at banks and in UPI apps, if the gateway reports it.
   utr text,
-  -- When the gateway's API was asked and first returned it.
+  -- When the gateway's API was asked that first returned it; after a callback, when that was stored.
   captured_at timestamptz NOT NULL DEFAULT service_now(),
   -- When a process last began to notify the order of it, or to continue its refund.
   claimed_at timestamptz,

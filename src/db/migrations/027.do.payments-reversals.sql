@@ -21,7 +21,7 @@ CREATE TABLE gateway_reversals (
   platform_paise bigint NOT NULL DEFAULT 0
     CHECK (platform_paise BETWEEN 0 AND amount_paise - booked_paise),
   recorded_at timestamptz NOT NULL DEFAULT service_now(),
-  -- When the gateway was asked that has returned this state; null of a callback's report.
+  -- When the gateway was asked that has last returned this state; null of a callback's report.
   asked_at timestamptz,
   -- When its end was recorded.
   ended_at timestamptz,

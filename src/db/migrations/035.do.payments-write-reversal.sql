@@ -51,7 +51,7 @@ BEGIN
 END $$;
 
 -- Records a reversal, and books it once its money has left. Like every writer it locks the order first. A reversal that
--- has ended does not change; the outcome is `came_back` the first time that the gateway says of one that has taken the
+-- has ended does not change, but for a chargeback that was won; the outcome is `came_back` the first time that the gateway says of one that has taken the
 -- money that it has not.
 CREATE FUNCTION write_reversal(
   p_gateway text, p_environment environment,
@@ -81,9 +81,14 @@ BEGIN
       ELSE known.state IN ('pending', 'open') AND coalesce(known.asked_at <= excluded.asked_at, true) END
     AND known.state <> excluded.state AND known.gateway_payment_id = excluded.gateway_payment_id
   RETURNING * INTO reversal;
+  IF reversal.reversal_id IS NULL THEN
+    UPDATE gateway_reversals SET asked_at = p_asked_at WHERE gateway = p_gateway AND reversal_id = given.reversal_id
+      AND state = given.state AND p_asked_at > coalesce(asked_at, '-infinity');
+  END IF;
   IF reversal.reversal_id IS NULL AND p_asked_at IS NOT NULL AND given.state IN ('failed', 'won') THEN
     UPDATE gateway_reversals SET came_back_at = service_now()
-    WHERE gateway = p_gateway AND reversal_id = given.reversal_id AND has_left AND came_back_at IS NULL;
+    WHERE gateway = p_gateway AND reversal_id = given.reversal_id AND has_left AND came_back_at IS NULL
+      AND coalesce(asked_at <= p_asked_at, true);
     came_back := FOUND;
   END IF;
   IF p_alert IS NOT NULL AND (came_back OR

@@ -75,7 +75,7 @@ interface Line {
 }
 
 /**
- * Skips a locked line, because another process is removing it.
+ * Skips a line that another process is removing or renewing, or has renewed.
  *
  * @returns the lines as they are due next, without those of deliveries
  */
@@ -85,7 +85,7 @@ async function postpone(sql: Sql, { orderNumber, causes, causeIds }: DueOrder): 
       SELECT w.cause, w.cause_id FROM order_wakeups w
       JOIN unnest(${causes}::wakeup_cause[], ${causeIds}::text[]) AS line (cause, cause_id)
         USING (cause, cause_id)
-      WHERE w.order_number = ${orderNumber} FOR UPDATE OF w SKIP LOCKED
+      WHERE w.order_number = ${orderNumber} AND w.due_at <= service_now() FOR UPDATE OF w SKIP LOCKED
     ), deliveries AS (
       SELECT d.delivery_id, e.at FROM shared.webhook_deliveries d JOIN shared.order_events e USING (event_id)
       WHERE d.delivery_id = ANY (${causeIds}) AND d.state = 'PENDING'

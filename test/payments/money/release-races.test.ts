@@ -334,7 +334,7 @@ test('an answer about a chargeback changes nothing that a later question has ans
   const reversalId = `disp_${gatewayPaymentId}`;
   const made = { reversalId, gatewayPaymentId, amountPaise: PART_PAISE };
   const askedAt: string[] = [];
-  for (const _ of [0, 1, 2, 3]) askedAt.push(await databaseTime(sql));
+  for (const _ of [0, 1, 2, 3, 4, 5]) askedAt.push(await databaseTime(sql));
   const report = async (state: 'open' | 'won', asked: number) => {
     const reported = { ...made, kind: 'chargeback', state } as const;
     const options = { askedAt: askedAt[asked] };
@@ -345,4 +345,6 @@ test('an answer about a chargeback changes nothing that a later question has ans
   expect(await report('open', 1)).toBe('known');
   expect(await report('open', 3)).toBe('recorded');
   expect(await report('won', 2)).toBe('known');
+  expect(await report('open', 5)).toBe('known');
+  expect(await report('won', 4)).toBe('known');
 });
