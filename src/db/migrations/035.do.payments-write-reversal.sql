@@ -51,8 +51,8 @@ BEGIN
 END $$;
 
 -- Records a reversal, and books it once its money has left. Like every writer it locks the order first. A reversal that
--- has ended does not change, but for a chargeback that was won; the outcome is `came_back` the first time that the gateway says of one that has taken the
--- money that it has not.
+-- has ended does not change, but for a chargeback that was won; the outcome is `came_back` the first time that the gateway
+-- says of one that has taken the money that it has not.
 CREATE FUNCTION write_reversal(
   p_gateway text, p_environment environment,
   p_reversal jsonb,    -- reversal_id, gateway_payment_id, kind, amount_paise, state
@@ -71,8 +71,8 @@ BEGIN
   END IF;
   INSERT INTO gateway_reversals AS known (gateway, reversal_id, gateway_payment_id, order_number,
     kind, amount_paise, state, asked_at, ended_at)
-  SELECT p_gateway, given.reversal_id, given.gateway_payment_id, o.order_number,
-    given.kind, given.amount_paise, given.state, p_asked_at, CASE WHEN given.state NOT IN ('pending', 'open') THEN service_now() END
+  SELECT p_gateway, given.reversal_id, given.gateway_payment_id, o.order_number, given.kind, given.amount_paise, given.state,
+    p_asked_at, CASE WHEN given.state NOT IN ('pending', 'open') THEN service_now() END
   ON CONFLICT (gateway, reversal_id) DO UPDATE
   SET state = excluded.state, amount_paise = excluded.amount_paise, ended_at = excluded.ended_at,
     asked_at = coalesce(excluded.asked_at, known.asked_at)
