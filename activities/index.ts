@@ -20,7 +20,7 @@ export type ActivityDeps = MoneyDeps &
 export function createActivities(deps: ActivityDeps): Activities {
   const webhooks = createBackgroundAttempts(deps);
   const beginMails = createBackgroundMails(deps);
-  const writeStep = createStepWriter({ ...deps, sending: webhooks.sending });
+  const writeStep = createStepWriter({ ...deps, firstAttempt: webhooks.firstAttempt });
   return {
     ...createDatabaseActivities({ ...deps, writeStep, webhooks, beginMails }),
     ...createSendingActivities(deps),

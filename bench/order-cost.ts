@@ -21,7 +21,7 @@ const ROUNDS = { full: 5, quick: 2 };
  * Longer than a webhook takes, so that each has arrived before the next step, as in production, and than lifecycles
  * beside each other wait for their turn to `advance`.
  */
-const COMPLETION_WINDOW_SECONDS = 10;
+const COMPLETION_WINDOW_SECONDS = 30;
 /** PostgreSQL's connections report what they have written at the latest 10 s after they are idle. */
 const STATISTICS_DELAY_MS = 11_000;
 const POLL_MS = 100;

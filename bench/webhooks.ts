@@ -108,7 +108,7 @@ async function openService(adminUrl: string, database: string, receiverUrl: stri
     sql,
     merchantId,
     present,
-    writeStep: createStepWriter({ sql, present, sending: { wakeAfterMs: DAY_MS } }),
+    writeStep: createStepWriter({ sql, present, firstAttempt: { wakeAfterMs: DAY_MS } }),
     attemptLog: createAttemptLog(sql),
     sender,
     secretBox,

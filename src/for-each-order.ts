@@ -7,23 +7,27 @@ import { runWithOrderNumber } from './http/request-context.ts';
  *
  * @param options.concurrency how many items are processed at the same time
  * @param options.isOver checked before each item: when it returns true, the remaining items are skipped
+ * @returns how many have failed
  */
 export async function forEachOrder<Item extends { orderNumber: string | null }>(
   items: readonly Item[],
   work: (item: Item) => Promise<unknown>,
   options: { log: Logger; concurrency: number; isOver?: () => boolean },
-): Promise<void> {
+): Promise<number> {
   const { log, concurrency, isOver = () => false } = options;
   const queue = items.values();
+  let failed = 0;
   async function processQueue(): Promise<void> {
     for (const item of queue) {
       if (isOver()) return;
       await runWithOrderNumber(item.orderNumber ?? '', () =>
-        work(item).catch((err: unknown) =>
-          log.warn({ err }, 'Failed: a later run retries this order'),
-        ),
+        work(item).catch((err: unknown) => {
+          failed += 1;
+          log.warn({ err }, 'Failed: a later run retries this order');
+        }),
       );
     }
   }
   await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, processQueue));
+  return failed;
 }

@@ -32,9 +32,8 @@ const normalDatabaseActivities = proxyActivities<DatabaseActivities>({
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
 
-/** Each lost step may need a call of 10 s to the gateway. */
+/** Each lost step may need a call of 10 s to the gateway. It moves no money: after a restore only these workers run at first. */
 const { rewriteSteps } = proxyActivities<RecoveryActivities>({
-  taskQueue: MONEY_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });

@@ -47,8 +47,8 @@ export async function makeDemoOrders(deps: PastDeps, merchant: DemoMerchant): Pr
   const clock = await moveClock(sql);
   const demoGateway = createDemoGateway(gatewayUrl, clock.nowMs);
   const present = createOrderPresenter(publicBaseUrl);
-  const sending = { wakeAfterMs: WAKE_AFTER_MS };
-  const writeStep = createStepWriter({ sql, present, sending });
+  const firstAttempt = { wakeAfterMs: WAKE_AFTER_MS };
+  const writeStep = createStepWriter({ sql, present, firstAttempt });
   await live({ sql, clock, demoGateway, present, writeStep, merchant }, nowMs);
   await clock.end();
   const failsSinceMs = nowMs - ENDPOINT_FAILS_SINCE_HOURS * HOUR_MS;

@@ -51,7 +51,7 @@ export async function record(
   if (decision.outcome === 'refused') throw decision.error;
   const { outcome: _changed, state: _state, ...change } = decision;
   const { step } = change;
-  const result = await writeStep({ orderNumber, ...change, ...more });
+  const result = await writeStep({ orderNumber, commandType: command.type, ...change, ...more });
   if (result.outcome !== 'recorded') {
     throw new Error(`${step.kind} of ${orderNumber} was not recorded: ${result.outcome}`);
   }

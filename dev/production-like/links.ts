@@ -1,4 +1,3 @@
-import { freePort } from '../processes/ports.ts';
 import { startTcpProxy, type TcpProxy } from '../processes/tcp-proxy.ts';
 import type { MemberName } from './plan.ts';
 
@@ -32,7 +31,7 @@ export async function startLinks(
 ): Promise<Links> {
   const proxies = new Map<string, TcpProxy>();
   for (const [from, to] of arrowsOf(members)) {
-    proxies.set(`${from} ${to}`, await startTcpProxy(targets[to], await freePort()));
+    proxies.set(`${from} ${to}`, await startTcpProxy(targets[to]));
   }
   return {
     link(from, to) {

@@ -64,37 +64,38 @@ export const detailsOf = ({ message, fields }: Pick<NewAlert, 'message' | 'field
 const SERVICE = 'service';
 
 /**
- * Clears the open alerts of some kinds about a subject, because their cause is resolved.
+ * Clears the open alerts of some kinds about one subject or several, because their cause is resolved.
  *
  * @param reason how the cause was resolved, as a clause: `the funds are on hold`
- * @param clearedBy the operator who resolved it; otherwise the service
+ * @param options.clearedBy the operator who resolved it; otherwise the service
+ * @param options.before the database's time from before the look that found it resolved: an alert that has been raised
+ * since stays open
  */
 export async function clearAlert(
   sql: Sql,
   kinds: AlertKind | readonly AlertKind[],
-  subject: string,
+  subject: string | readonly string[],
   reason: string,
-  clearedBy = SERVICE,
+  { clearedBy = SERVICE, before }: { clearedBy?: string; before?: string } = {},
 ): Promise<void> {
   await sql`
     UPDATE alerts
     SET cleared_at = clock_timestamp(), cleared_by = ${clearedBy}, cleared_reason = ${reason}
-    WHERE kind = ANY(${[kinds].flat()}) AND subject = ${subject} AND cleared_at IS NULL`;
+    WHERE kind = ANY(${[kinds].flat()}) AND subject = ANY(${[subject].flat()})
+      AND last_at <= coalesce(${before ?? null}::text::timestamptz, 'infinity') AND cleared_at IS NULL`;
 }
 
-/** Clears the alerts of one kind whose subjects lie in a range, ordered by bytes, with exceptions. */
-export async function clearAlertsOfRange(
+/** Lists the subjects of the open alerts of one kind, of a range of subjects that are ordered by bytes. */
+export async function openSubjects(
   sql: Sql,
   kind: AlertKind,
-  { after, upTo, except }: { after: string; upTo: string; except: string[] },
-  reason: string,
-): Promise<void> {
-  await sql`
-    UPDATE alerts
-    SET cleared_at = clock_timestamp(), cleared_by = ${SERVICE}, cleared_reason = ${reason}
+  { after, upTo }: { after: string; upTo: string },
+): Promise<string[]> {
+  const alerts = await sql<{ subject: string }[]>`
+    SELECT subject FROM alerts
     WHERE kind = ${kind} AND subject COLLATE "C" > ${after} AND subject COLLATE "C" <= ${upTo}
-      AND subject <> ALL(${except})
       AND cleared_at IS NULL`;
+  return alerts.map(({ subject }) => subject);
 }
 
 /**

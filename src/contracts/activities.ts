@@ -1,4 +1,4 @@
-import type { Answer, Requirement, Settlement } from '../domain/lifecycle.ts';
+import type { Answer, CommandType, Requirement, Settlement } from '../domain/lifecycle.ts';
 import type { RefundReason, Step, StepKind } from '../domain/order.ts';
 import type { PaymentRef } from './ids.ts';
 import type { KnownStep } from './order-workflow.ts';
@@ -7,7 +7,10 @@ import type { KnownStep } from './order-workflow.ts';
 export interface RecordStepInput {
   orderNumber: string;
   step: Step;
+  /** The id of the command that the step carries out. */
   commandId?: string | undefined;
+  /** What the step carries out. If the step requires its command's row, that must be one of this type. */
+  commandType?: CommandType | undefined;
   /** Required for PAID: refused unless this payment is recorded as captured for this order and amount. */
   payment?: PaymentRef | undefined;
   /** For CLOSING_PAYMENT: the step that is recorded instead when no payment session is open. */
@@ -26,6 +29,8 @@ export type RecordStepResult =
   | { outcome: 'repeated' }
   | { outcome: 'not_settled' }
   | { outcome: 'command_not_recorded' }
+  /** The command was received before the dispute. */
+  | { outcome: 'earlier_dispute' }
   | { outcome: 'payment_not_captured' }
   | { outcome: 'payment_gone' }
   | { outcome: 'chargeback_open' }
@@ -81,7 +86,8 @@ export interface OrderRecord {
  */
 export interface DatabaseActivities {
   /**
-   * Reads what the database has of an order. The first read records the start of the order.
+   * Reads what the database has of an order. The first read records the start of the order, and this process begins the
+   * first attempt of its webhook.
    *
    * @returns null when the order has no row; an alert is then raised
    */
@@ -90,6 +96,7 @@ export interface DatabaseActivities {
     /** The number of the latest step that the workflow has. */
     afterStep: number;
   }): Promise<OrderRecord | null>;
+  /** Records a step. This process then begins the first attempt of its webhook, and its mails, and waits for neither. */
   recordStep(input: RecordStepInput): Promise<RecordStepResult>;
 }
 

@@ -41,7 +41,7 @@ export interface OrderResult {
   run: EarlierRun;
 }
 
-/** The fields of every message. Every message but `pay` is refused unless its command has a row. */
+/** The fields of every message. Every message but `pay` is refused unless its command, or its settlement, has a row. */
 export interface OrderMessage {
   /** The id of the command: it names the command's row, and identifies a repeated request. */
   commandId?: string;

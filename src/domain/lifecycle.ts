@@ -66,7 +66,9 @@ export type Requirement =
   /** The buyer's bank has not opened a chargeback that is undecided. */
   | 'no_chargeback_open'
   /** The command has a row, which names who asks for it and why. */
-  | 'command_recorded';
+  | 'command_recorded'
+  /** The command was received after the dispute: it answers no earlier one. */
+  | 'answers_dispute';
 
 /**
  * What a command does. The order changes `to` a status, or `begins` an operation at the gateway during which its
@@ -79,6 +81,7 @@ export type Transition = { step: StepKind; requires?: readonly Requirement[] } &
 
 /** Its row says who asks for it, a person or the gateway: a message sent from the Temporal UI records no step. */
 const WITH_ITS_ROW = { requires: ['command_recorded'] } as const;
+const ANSWERS_DISPUTE = { requires: ['command_recorded', 'answers_dispute'] } as const;
 const FAIL_PAYMENT = { step: 'PAYMENT_FAILED', ...WITH_ITS_ROW } as const;
 const EXTEND = { step: 'DEADLINE_EXTENDED' } as const;
 const ADVANCE = { step: 'CLOCK_ADVANCED', ...WITH_ITS_ROW } as const;
@@ -91,9 +94,9 @@ const DISPUTE = {
 const SUBMIT_EVIDENCE = {
   to: 'DISPUTE_UNDER_REVIEW',
   step: 'EVIDENCE_SUBMITTED',
-  ...WITH_ITS_ROW,
+  ...ANSWERS_DISPUTE,
 } as const;
-const RESOLVE = { to: 'DELIVERED', step: 'DISPUTE_RESOLVED', ...WITH_ITS_ROW } as const;
+const RESOLVE = { to: 'DELIVERED', step: 'DISPUTE_RESOLVED', ...ANSWERS_DISPUTE } as const;
 const REFUND = {
   begins: { kind: 'refunding', reason: 'merchant_refund' },
   step: 'REFUND_STARTED',
@@ -110,12 +113,12 @@ const DISPUTED = {
   decideForBuyer: {
     begins: { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
     step: 'REFUND_STARTED',
-    requires: ['command_recorded', 'no_chargeback_open'],
+    requires: ['command_recorded', 'answers_dispute', 'no_chargeback_open'],
   },
   accept: {
     begins: { kind: 'refunding', reason: 'dispute_accepted' },
     step: 'REFUND_STARTED',
-    requires: ['command_recorded', 'no_chargeback_open'],
+    requires: ['command_recorded', 'answers_dispute', 'no_chargeback_open'],
   },
   expire: {
     begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
@@ -127,13 +130,16 @@ const DISPUTED = {
   advance: ADVANCE,
 } as const;
 
+/** `record_step` checks for every PAYMENT_SUCCESS, also for one that is written again, that its capture is recorded. */
+const PAY = { to: 'PAID', step: 'PAYMENT_SUCCESS' } as const;
+
 /**
  * Every legal transition. A command that a row does not name is refused. Source: the specification's "States and
  * transitions" and the contract's "States".
  */
 const LIFECYCLE = {
   ACCEPTED: {
-    pay: { to: 'PAID', step: 'PAYMENT_SUCCESS' },
+    pay: PAY,
     failPayment: FAIL_PAYMENT,
     cancel: {
       begins: { kind: 'closing', cause: 'cancel' },
@@ -182,7 +188,7 @@ const LIFECYCLE = {
 
   // The buyer can still pay while the payment session is being closed.
   closing: {
-    pay: { to: 'PAID', step: 'PAYMENT_SUCCESS' },
+    pay: PAY,
     failPayment: FAIL_PAYMENT,
     sessionClosed: { to: 'CANCELLED', step: 'ORDER_CANCELLED' },
     closeFailed: { to: 'ACCEPTED', step: 'PAYMENT_STILL_OPEN' },

@@ -80,7 +80,10 @@ export type RefundReason =
  * `releasing` and `refunding`: the gateway is moving the money.
  */
 export type PendingOperation =
-  /** With the id of the cancel, which the step that ends the closing records. */
+  /**
+   * `commandId` is the cancel's. The step that begins to close keeps it here and not as its own, so that the step that
+   * cancels can record it, by which a repeated cancel is recognised later.
+   */
   | { kind: 'closing'; cause: 'cancel' | 'expiry'; commandId?: string | undefined }
   | { kind: 'releasing' }
   | { kind: 'refunding'; reason: RefundReason };

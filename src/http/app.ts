@@ -108,7 +108,10 @@ const observe =
     return runWithRequestId(requestId, () => inRequestSpan(ctx, answerAndReport));
   };
 
-/** Turns every error into a response of the specified form. A refused request gets its route's name, too. */
+/**
+ * Turns every error outside a route into a response of the specified form; a route does so itself. A refused request gets
+ * its route's name, too.
+ */
 const answerErrors =
   (routers: Routers, now: () => Date): HttpMiddleware =>
   async (ctx, next) => {

@@ -2,6 +2,7 @@ import type postgres from 'postgres';
 import type { AlertDeps } from '../alerts/alerts.ts';
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
+import { databaseTime } from '../db/client.ts';
 import type { LedgerFault } from './queries.ts';
 import type { Verification } from './verify.ts';
 import { verifyLedger } from './verify.ts';
@@ -20,10 +21,7 @@ export interface ProofSummary {
   figures: ProofFigures;
 }
 
-/**
- * The figures of a verification that a proof stores: the balances, their sums, and the number of lines, orders and
- * captures.
- */
+/** The figures of a verification that a proof stores. */
 export type ProofFigures = Pick<
   Verification,
   'accounts' | 'sums' | 'lineCount' | 'orderCount' | 'captureCount' | 'capturesUnderWay'
@@ -39,12 +37,13 @@ export interface LedgerProof extends ProofSummary {
  * and clears it if there is none. Proofs older than 30 days are deleted.
  */
 export async function proveLedger(deps: AlertDeps): Promise<Verification> {
+  const before = await databaseTime(deps.sql);
   const startedAtMs = performance.now();
   const verification = await verifyLedger(deps.sql);
   await writeProof(deps.sql, verification, Math.round(performance.now() - startedAtMs));
   const { ok, faultCount, faults } = verification;
   if (ok) {
-    await clearAlert(deps.sql, 'ledger_fault', ALERT_SUBJECT, 'a proof has found no fault');
+    await clearAlert(deps.sql, 'ledger_fault', ALERT_SUBJECT, 'no fault was found', { before });
   } else {
     const [first] = faults;
     await raiseAlert(deps, {

@@ -162,8 +162,11 @@ function stepLines(sql: Sql, filter: AuditFilter) {
     SELECT ${id} AS id, recorded_at AS at, ${NO_PERSON}::text AS actor, NULL AS address,
       NULL AS request_id, kind AS action, NULL AS outcome, merchant_id, order_number AS subject,
       details->>'reason' AS reason, coalesce(details, '{}') AS details
-    FROM shared.order_steps
-    WHERE in_audit_list AND ${commonConditions(sql, filter, { at: sql`recorded_at`, id })}
+    FROM shared.order_steps s
+    -- A restored database had lost the command's row, and its client has sent it again.
+    WHERE in_audit_list AND (SELECT count(*) FROM shared.order_commands c
+        WHERE c.order_number = s.order_number AND c.command_id = s.command_id AND c.state = 'DONE') = 0
+      AND ${commonConditions(sql, filter, { at: sql`recorded_at`, id })}
       ${orderNumber ? sql`AND order_number = ${orderNumber}` : sql``}
       ${subject ? sql`AND order_number = ${subject}` : sql``}
       ${action ? sql`AND kind = ${action}` : sql``}`;

@@ -157,7 +157,7 @@ function wakeWaitingReleases(sql: Sql) {
     SELECT order_number, 'release', '', service_now()
     FROM changed JOIN shared.orders o USING (merchant_id)
     WHERE o.environment IN ('sandbox', 'production') AND is_release_due(o)
-    ON CONFLICT DO NOTHING`;
+    ON CONFLICT (order_number, cause, cause_id) DO UPDATE SET due_at = excluded.due_at`;
 }
 
 async function refuseChange(

@@ -41,7 +41,7 @@ export { signalOrder, wakeOrder } from './wake/wake-order.ts';
 export {
   findCarriedOut,
   isRecorded,
-  commandIdOf,
+  newIdOrKey,
   writeCommand,
 } from './commands/command-queries.ts';
 export type { OrderRow } from './rows.ts';

@@ -109,13 +109,9 @@ export async function approveProposal(
 
 /** Clears the warning about the order's deadline, because nothing has to be decided any more. */
 async function endWarning({ sql }: ProposalDeps, proposalId: string, { actor }: Proposer) {
-  await clearAlert(
-    sql,
-    'proposal_near_deadline',
-    proposalId,
-    'the proposal is decided',
-    actor.name,
-  );
+  const reason = 'the proposal is decided';
+  const clearedBy = actor.name;
+  await clearAlert(sql, 'proposal_near_deadline', proposalId, reason, { clearedBy });
 }
 
 /** Rejects another operator's proposal. @throws DomainError `NOT_FOUND`, `NOT_PERMITTED`, `INVALID_STATE` */

@@ -14,7 +14,7 @@ const REASON = 'It never arrived, after three weeks.';
 
 const test = checkoutTest();
 /** An order that does not respond is noticed before the form's deadline. */
-const withShortTimeOut = checkoutTest({ responseTimeoutMs: 2_000 });
+const withShortTimeOut = checkoutTest({ responseTimeoutMs: 5_000 });
 
 const dispute = ({ order }: Checkout, reason: string, init: RequestInit = {}) =>
   post(`${order.payment_url}/dispute`, { reason }, init);

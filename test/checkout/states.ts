@@ -124,7 +124,7 @@ export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown
     await command(checkout, 'dispute/accept');
     await untilStatus(checkout, 'REFUNDED');
   },
-  cancelled: (checkout) => command(checkout, 'cancel'),
+  cancelled: ({ merchant, order }) => merchant.sandbox.cancel(order),
 };
 
 /** Variants of the page within a state. */

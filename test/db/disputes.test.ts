@@ -29,7 +29,7 @@ async function deliveredOrder(sql: Sql, isRewritten = false) {
   const merchantId = await writeMerchant(sql);
   const orderNumber = `ORD${randomUUID()}`;
   await writePastOrders(sql, merchantId, [{ orderNumber, status: 'DELIVERED' }]);
-  const writeStep = createStepWriter({ sql, present, sending: { wakeAfterMs: 0 } });
+  const writeStep = createStepWriter({ sql, present, firstAttempt: { wakeAfterMs: 0 } });
   let state: OrderState = {
     terms: { environment: 'sandbox', completionWindowMs: 1000, disputeAnswerMs: RESPOND_BY_MS },
     status: 'DELIVERED',

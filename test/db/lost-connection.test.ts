@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
+import { connectDatabase } from '../../src/db/client.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { stoppedAtEnd } from '../support/fixtures.ts';
+import { runPart } from '../support/run-part.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -14,7 +16,8 @@ const TYPES_QUERY = 'b.typarray';
 
 /** A proxy that ends the first connection at TYPES_QUERY through the server, as for a restore. */
 async function startProxy({ sql, config }: TestService) {
-  const { hostname: host, port } = new URL(config.databaseUrl ?? '');
+  const url = new URL(config.databaseUrl ?? '');
+  const { hostname: host, port } = url;
   let hasEnded = false;
   const server = createServer((client) => {
     const upstream = connect({ host, port: Number(port) });
@@ -32,21 +35,19 @@ async function startProxy({ sql, config }: TestService) {
     upstream.on('error', () => client.destroy());
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
+  url.port = String((server.address() as AddressInfo).port);
   return {
-    port: (server.address() as AddressInfo).port,
+    url: url.href,
+    hasEnded: () => hasEnded,
     stop: async () => void server.close(),
   };
 }
 
 const test = serviceTest({ time: 'skipping', merchant: { webhooks: false } })
-  .extend('proxy', { scope: 'file' }, ({ service }, { onCleanup }) =>
-    stoppedAtEnd(startProxy(service), onCleanup),
-  )
-  .extend('behindProxy', { scope: 'file' }, ({ service, proxy }, { onCleanup }) => {
-    const url = new URL(service.config.databaseUrl ?? '');
-    url.port = String(proxy.port);
-    return stoppedAtEnd(startApiProcess(service, { DATABASE_URL: url.href }), onCleanup);
-  });
+  .extend('proxy', ({ service }, { onCleanup }) => stoppedAtEnd(startProxy(service), onCleanup))
+  .extend('behindProxy', ({ service, proxy }, { onCleanup }) =>
+    stoppedAtEnd(startApiProcess(service, { DATABASE_URL: proxy.url }), onCleanup),
+  );
 
 test('a connection that ends in the query of its types does not end the process', async ({
   behindProxy,
@@ -57,4 +58,26 @@ test('a connection that ends in the query of its types does not end the process'
   expect(await readFile(behindProxy.logFile, 'utf8')).toContain(
     'A new connection to the database was lost',
   );
+});
+
+test('to a command of operators it is an error like any other', async ({ service, proxy }) => {
+  const result = await runPart('src/main/admin.ts', { ...service.env, DATABASE_URL: proxy.url }, [
+    'merchant',
+    'list',
+    '--json',
+  ]);
+  expect(result).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'The database cannot be reached: terminating connection due to administrator command\n',
+  });
+  expect(proxy.hasEnded()).toBe(true);
+});
+
+// Such as an oracle's, while the database is restored. Without `onUnhandledError` in vitest.config.ts the run fails.
+test('in the process of a test it is no error of the run', async ({ proxy }) => {
+  const sql = connectDatabase(proxy.url, { maxConnections: 1 });
+  await until(() => sql`SELECT 1`.catch(() => false));
+  await sql.end({ timeout: 1 });
+  expect(proxy.hasEnded()).toBe(true);
 });

@@ -136,11 +136,12 @@ const REQUIREMENTS: Record<Requirement, true> = {
   payment_not_gone: true,
   no_chargeback_open: true,
   command_recorded: true,
+  answers_dispute: true,
 };
 
 test('record_step refuses a requirement that it does not know', async ({ database }) => {
   const check = (requirements: string[]) => database.sql`
-    SELECT unmet_requirement(NULL, '', NULL, NULL, ${requirements})`;
+    SELECT unmet_requirement(NULL, '', NULL, NULL, NULL, ${requirements})`;
   await expect(check(['no_disputes'])).rejects.toThrow('Not every requirement');
   await check(Object.keys(REQUIREMENTS));
 });

@@ -69,7 +69,7 @@ async function recordStep(
   const columns = { stepNumber: order.stepNumber, updatedAt: at, ...step.columns };
   const gateway = movement === 'capture' ? GATEWAY : null;
   const [row] = await sql<[{ outcome: string }]>`
-    SELECT record_step(${order.orderNumber}, ${sql.json({ number: order.stepNumber, kind, atMs })}, ${commandId}, '{}', NULL,
+    SELECT record_step(${order.orderNumber}, ${sql.json({ number: order.stepNumber, kind, atMs })}, ${commandId}, NULL, '{}', NULL,
       ${jsonRow(sql, columns)}, NULL, ${gateway}, ${movement}, '{}', NULL, NULL, NULL)->>'outcome' AS outcome`;
   if (row.outcome !== 'recorded') throw new Error(`${kind} is ${row.outcome}`);
 }

@@ -63,11 +63,15 @@ test('API and worker each serve their own metrics at METRICS_PORT', async ({
     expect(text).toMatch(/^nodejs_version_info\{version="v24\./m);
   }
   // What Temporal's SDK measures comes with the worker's.
-  expect(await scrape(ports.worker)).toMatch(/^temporal_worker_task_slots_available\{.* \d+$/m);
+  const measured = () => scrape(ports.worker);
+  await expect.poll(measured).toMatch(/^temporal_worker_task_slots_available\{.* \d+$/m);
   expect(await scrape(ports.api)).not.toContain('temporal_');
-  const ready = await fetch(`http://127.0.0.1:${ports.api}/readyz`);
+  const ready = async () => {
+    const answer = await fetch(`http://127.0.0.1:${ports.api}/readyz`);
+    return [answer.status, await answer.json()];
+  };
   const checks = { database: 'up', temporal: 'up' };
-  expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', checks }]);
+  await expect.poll(ready).toEqual([200, { status: 'ready', checks }]);
   expect((await fetch(`http://127.0.0.1:${ports.api}/livez`)).status).toBe(200);
 });
 
@@ -126,8 +130,8 @@ test('a worker that stops is alive and not ready until its last attempt has ende
   await expect.poll(workerProcess.ready).toEqual(READY);
   const answer = Promise.withResolvers<number>();
   merchant.receiver.answerWith(() => answer.promise);
-  await orders.start();
-  await merchant.receiver.until(1);
+  const { orderNumber } = await orders.start();
+  await merchant.receiver.until(1, ({ body }) => body.data['order_number'] === orderNumber);
   const stopped = workerProcess.stop();
   await expect
     .poll(workerProcess.ready)

@@ -344,7 +344,7 @@ describe('a callback', () => {
     const payload = { qr_code: { entity } };
     const body = JSON.stringify({ entity: 'event', event: 'qr_code.closed', payload });
     expect((await kit.callBack(body)).status).toBe(200);
-    const cancelled = await merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
+    const cancelled = await merchant.sandbox.cancel(order);
     expect(cancelled.status).toBe(400);
     await kit.untilStatus(order, 'PAID');
   });

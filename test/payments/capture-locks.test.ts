@@ -8,21 +8,31 @@ import {
 } from '../../src/payments/sessions/session-queries.ts';
 import { atRazorpay, capturedWhole, SANDBOX } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
+import type { Orders } from '../support/orders.ts';
 import { writePayment } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
 
 const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } });
+
+/** An order with a session in a state. */
+async function withSession({ sql }: TestService, orders: Orders, state: 'OPEN' | 'OPENING') {
+  const order = await orders.write();
+  const sessionId = `ps_${order.orderNumber}`;
+  await sql`
+    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, created_at, expires_at)
+    VALUES (${sessionId}, ${order.orderNumber}, 'sandbox', 'razorpay', ${state},
+      service_now() - interval '1 minute', service_now() + interval '10 minutes')`;
+  await sql`
+    UPDATE orders SET open_session_id = ${sessionId} WHERE order_number = ${order.orderNumber}`;
+  return { order, orderNumber: order.orderNumber, sessionId };
+}
 
 test('a capture waits for a step that moves the clock of its session, and both succeed', async ({
   service,
   orders,
 }) => {
-  const order = await orders.write();
-  const { orderNumber } = order;
-  const sessionId = `ps_${orderNumber}`;
-  await service.sql`
-    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, expires_at)
-    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'razorpay', 'OPEN', service_now())`;
+  const { order, orderNumber, sessionId } = await withSession(service, orders, 'OPEN');
   const payment = { ...capturedWhole('pay_1', order), sessionId };
   const capturing = await service.sql.begin(async (sql) => {
     await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
@@ -45,13 +55,7 @@ test('a session that is paid at the moment of its end stays the open session', a
   service,
   orders,
 }) => {
-  const { orderNumber } = await orders.write();
-  const sessionId = `ps_${orderNumber}`;
-  await service.sql`
-    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, expires_at)
-    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'razorpay', 'OPEN', service_now())`;
-  await service.sql`
-    UPDATE orders SET open_session_id = ${sessionId} WHERE order_number = ${orderNumber}`;
+  const { orderNumber, sessionId } = await withSession(service, orders, 'OPEN');
   const ending = await service.sql.begin(async (sql) => {
     await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
     const ended = endSession(service.sql, sessionId, 'CLOSED');
@@ -71,11 +75,7 @@ test('a session that has opened at the moment when it fails stays open, so that 
   service,
   orders,
 }) => {
-  const { orderNumber } = await orders.write();
-  const sessionId = `ps_${orderNumber}`;
-  await service.sql`
-    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, expires_at)
-    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'razorpay', 'OPENING', service_now())`;
+  const { orderNumber, sessionId } = await withSession(service, orders, 'OPENING');
   const failing = await service.sql.begin(async (sql) => {
     await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
     const failed = endSession(service.sql, sessionId, 'FAILED');
@@ -95,14 +95,7 @@ test('a session that has opened at the moment when another one would replace it 
   service,
   orders,
 }) => {
-  const { orderNumber } = await orders.write();
-  const sessionId = `ps_${orderNumber}`;
-  await service.sql`
-    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, created_at, expires_at)
-    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'razorpay', 'OPENING', service_now() - interval '1 minute',
-      service_now() + interval '10 minutes')`;
-  await service.sql`
-    UPDATE orders SET open_session_id = ${sessionId} WHERE order_number = ${orderNumber}`;
+  const { orderNumber, sessionId } = await withSession(service, orders, 'OPENING');
   const reserving = await service.sql.begin(async (sql) => {
     await sql`
       UPDATE payment_sessions SET state = 'OPEN', gateway_session_id = 'qr_late', upi_intent = 'upi://pay', page_url = ''

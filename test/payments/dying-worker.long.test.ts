@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { orderBeingPaid } from '../support/gateway.ts';
-import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { startWorkerThatDies } from '../support/worker-process.ts';
 
@@ -22,15 +21,19 @@ test('a worker that dies when it begins to close the payment session loses no ca
   const { order: created, pay } = await orderBeingPaid(service, merchant);
   const order = await orders.workflowOf(created);
   const doomed = await startWorkerThatDies(service, 'after CLOSING_PAYMENT');
-  const cancelling = cancelWithRetries(merchant.sandbox, created);
+  const cancelling = merchant.sandbox.cancel(created);
   await doomed.exited;
   expect(await order.row()).toMatchObject({
     status: 'ACCEPTED',
     pendingOperation: { kind: 'closing' },
   });
   await worker.start();
-  await cancelling;
+  expect((await cancelling).status).toBe(200);
   expect(await order.row()).toMatchObject({ status: 'CANCELLED', pendingOperation: null });
   await expect(pay()).rejects.toThrow('The QR Code is closed');
-  expect(await order.kinds()).toEqual(['ORDER_CREATED', 'CLOSING_PAYMENT', 'ORDER_CANCELLED']);
+  // On a busy machine the session may not be closed in time at first.
+  const kinds = (await order.kinds()).join(' ');
+  expect(kinds.replaceAll(' PAYMENT_STILL_OPEN CLOSING_PAYMENT', '')).toBe(
+    'ORDER_CREATED CLOSING_PAYMENT ORDER_CANCELLED',
+  );
 });

@@ -69,7 +69,7 @@ test('a merchant whose gateway hangs has sixteen requests waiting for it, and de
   expect(opened.status).toBe(201);
   const { session_id: sessionId } = opened.body.data;
   expect((await other.sandbox.session(order, sessionId)).status).toBe(200);
-  expect((await other.sandbox.command(order, 'cancel')).body.data.status).toBe('CANCELLED');
+  expect((await other.sandbox.cancel(order)).body.data.status).toBe('CANCELLED');
 
   await gateway.endFaults();
   const answers = await Promise.all(waiting);

@@ -25,3 +25,20 @@ test('a request to pay that failed after the gateway took the money is repeated 
     SELECT FROM payments WHERE order_number = ${order.order_number}`;
   expect(captures).toHaveLength(1);
 });
+
+test('of requests to pay at the same moment one has paid, and the others are refused, also when repeated', async ({
+  merchant,
+}) => {
+  const order = await merchant.sandbox.create();
+  const path = `/test-helpers/orders/${order.order_number}/pay`;
+  const keys = Array.from({ length: 6 }, () => ({ 'Idempotency-Key': randomUUID() }));
+  const payAll = async () => {
+    const answers = await Promise.all(
+      keys.map((key) => merchant.sandbox.call('POST', path, undefined, key)),
+    );
+    return answers.map(({ status }) => status);
+  };
+  const statuses = await payAll();
+  expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 400, 400, 400, 400, 400]);
+  expect(await payAll()).toEqual(statuses);
+});

@@ -1,7 +1,13 @@
 import { hostname } from 'node:os';
 import { describe, expect } from 'vitest';
-import { clearResolvedAlerts, listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
+import {
+  clearAlert,
+  clearResolvedAlerts,
+  listAlerts,
+  raiseAlert,
+} from '../../src/alerts/alerts.ts';
 import type { AlertKind } from '../../src/alerts/kinds.ts';
+import { databaseTime } from '../../src/db/client.ts';
 import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
 import type { RefundOrChargeback } from '../../src/payments/gateway/gateway-objects.ts';
 import { recordRefundsOf, recordReversal } from '../../src/payments/reversals/reversals.ts';
@@ -59,10 +65,9 @@ const anOrderToRefund: Prepare = async ({ deps }, orders) => {
   return { subject: order.orderNumber, resolve };
 };
 
-/** The refund of an order that has failed and is made again. */
+/** The refund of an order that has failed, which is not booked yet. */
 const aRefundToMakeAgain: Prepare = async ({ sql }, orders) => {
   const { orderNumber, paymentId } = await orders.in('REFUNDED');
-  await sql`UPDATE orders SET refund_processed_at = NULL WHERE order_number = ${orderNumber}`;
   const resolve = async () => sql`
     UPDATE orders SET refund_processed_at = service_now() WHERE order_number = ${orderNumber}`;
   return { subject: `razorpay:${await paymentId()}`, resolve };
@@ -82,9 +87,16 @@ const aSurplus: Prepare = async (service, orders) => {
   await sql`
     INSERT INTO surplus_refunds (gateway, gateway_payment_id, order_number, amount_paise, reason)
     VALUES ('razorpay', ${paymentId}, ${order.orderNumber}, ${order.amountPaise}, 'order_paid')`;
-  const resolve = () => sql`
-    UPDATE surplus_refunds SET processed_at = now() WHERE gateway_payment_id = ${paymentId}`;
-  return { subject: `razorpay:${paymentId}`, resolve: async () => resolve() };
+  const resolve = async () => sql`
+    UPDATE surplus_refunds SET processed_at = service_now() WHERE gateway_payment_id = ${paymentId}`;
+  return { subject: `razorpay:${paymentId}`, resolve };
+};
+
+/** A surplus capture whose refund has failed, which is not booked yet. */
+const aSurplusToRefundAgain: Prepare = async (service, orders) => {
+  const surplus = await aSurplus(service, orders);
+  await surplus.resolve();
+  return surplus;
 };
 
 /** Something that a restored database lacks at first. */
@@ -163,7 +175,7 @@ const ENDING: [AlertKind, Prepare, string][] = [
   ['payment_unconfirmed', anUnconfirmedCapture, 'the gateway has confirmed the payment'],
   ['surplus_capture', aSurplus, 'the payment was refunded'],
   ['wrong_amount', aSurplus, 'the payment was refunded'],
-  ['refund_failed', aSurplus, 'the payment was refunded'],
+  ['refund_failed', aSurplusToRefundAgain, 'the payment was refunded'],
   ['refund_failed', aRefundToMakeAgain, 'nothing of it is left to refund'],
   ['session_refused', aGateway, 'a payment session has opened'],
   ['no_gateway', aGateway, 'a payment session has opened'],
@@ -199,15 +211,29 @@ describe('an alert ends once its cause is resolved, and says why', () => {
   });
 });
 
-test('what the gateway refuses after an order has ended stays open', async ({
-  service,
-  orders,
-}) => {
-  const { orderNumber: subject } = await orders.in('CANCELLED');
+test.for<[string, Prepare]>([
+  ['an order has ended', anOrderToCancel],
+  ['a payment was refunded', aSurplus],
+])('what the gateway refuses after %s stays open', async ([, prepare], { service, orders }) => {
+  const { subject, resolve } = await prepare(service, orders);
+  await resolve();
   const kind = 'gateway_refused';
-  await raiseAlert(service.deps, { kind, subject, message: 'A transfer has failed since' });
+  await raiseAlert(service.deps, { kind, subject, message: 'A transfer or refund has failed' });
   await clearResolvedAlerts(service.sql);
   expect(await stateOf(service, kind, subject)).toEqual([null, null]);
+});
+
+test('an alert that is raised again after the look at its cause stays open', async ({
+  service,
+}) => {
+  const { sql } = service;
+  const [kind, subject] = ['gateway_differs', 'razorpay:pay_looked_at'] as const;
+  const before = await databaseTime(sql);
+  await raiseAlert(service.deps, { kind, subject, message: 'It differs' });
+  await clearAlert(sql, kind, subject, 'both sides agree', { before });
+  expect(await stateOf(service, kind, subject)).toEqual([null, null]);
+  await clearAlert(sql, kind, subject, 'they agree', { before: await databaseTime(sql) });
+  expect(await stateOf(service, kind, subject)).toEqual(['service', 'they agree']);
 });
 
 test('what only a person can judge stays open, also when its order has ended', async ({
@@ -217,11 +243,9 @@ test('what only a person can judge stays open, also when its order has ended', a
   const order = await orders.in('REFUNDED');
   const { orderNumber: subject } = order;
   await reverse(service, order, { kind: 'chargeback', state: 'lost' });
-  await reverse(service, order, { kind: 'refund', state: 'processed' });
   const kinds = [
     'break_glass_used',
     'charged_back',
-    'refunded_at_gateway',
     'callback_not_understood',
     'gateway_not_understood',
     'gateway_differs',
@@ -234,4 +258,29 @@ test('what only a person can judge stays open, also when its order has ended', a
   await clearResolvedAlerts(service.sql);
   const { alerts } = await listAlerts(service.sql, { subject }, 10);
   expect(alerts.map(({ kind }) => kind).toSorted()).toEqual([...kinds].toSorted());
+});
+
+test('refunds of two payments of an order at the gateway itself have one alert, which ends with both', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('DELIVERED');
+  const subject = order.orderNumber;
+  const kind = 'refunded_at_gateway';
+  await order.refundInDashboard(100);
+  await recordRefundsOf(service.deps, SANDBOX, await order.paymentId());
+  const second = await writePayment(service, await order.row());
+  const { amountPaise } = await order.row();
+  const refund = { reversalId: `second_${subject}`, gatewayPaymentId: second, amountPaise };
+  const whole = { ...refund, kind: 'refund', state: 'processed', idempotencyKey: null } as const;
+  await recordReversal(service.deps, SANDBOX, whole, 'gateway');
+  await clearResolvedAlerts(service.sql);
+  expect(await stateOf(service, kind, subject)).toEqual([null, null]);
+  await order.update('refund');
+  await order.untilStatus('REFUNDED');
+  await clearResolvedAlerts(service.sql);
+  expect(await stateOf(service, kind, subject)).toEqual([
+    'service',
+    'all of the payment was refunded',
+  ]);
 });

@@ -101,7 +101,7 @@ test('a cancel asks the gateway for a payment that was only reported', async ({
   await kit.callBack(body);
   expect(await stateOf(service, order)).toBe('reported');
   await endFault();
-  const { status } = await merchant.sandbox.command(order, 'cancel');
+  const { status } = await merchant.sandbox.cancel(order);
   expect(status).toBe(400);
   await kit.untilStatus(order, 'PAID');
 });

@@ -128,7 +128,7 @@ test('the page of a cancelled order does not say that nothing was charged while 
 }) => {
   const { order, paymentId } = await kit.aPaymentNotYetHeardOf();
   await askGateway(service, 'POST', `/v1/payments/${paymentId}/refund`, { amount: 100 });
-  const { body } = await merchant.sandbox.command(order, 'cancel');
+  const { body } = await merchant.sandbox.cancel(order);
   expect(body.data.status).toBe('CANCELLED');
   const text = textOf((await open(order.payment_url)).html);
   expect(text).toContain('Another payment of yours for this order is being looked at.');

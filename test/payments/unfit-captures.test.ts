@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { listAlerts } from '../../src/alerts/alerts.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { recordPayment } from '../../src/payments/captures/captures.ts';
 import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
@@ -10,6 +11,7 @@ import {
   madeAtGateway,
   reconcileLater,
   SANDBOX,
+  setSwitches,
   simulator,
 } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -30,7 +32,9 @@ const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend
 test.beforeEach(({ service }) => simulator(service, 'PATCH', '/callbacks', { hold: true }));
 
 const refundAtGateway = (service: TestService, paymentId: string, amountPaise?: number) =>
-  askGateway(service, 'POST', `/v1/payments/${paymentId}/refund`, { amount: amountPaise });
+  askGateway<{ id: string }>(service, 'POST', `/v1/payments/${paymentId}/refund`, {
+    amount: amountPaise,
+  });
 
 const alertsAbout = ({ sql }: TestService, paymentId: string) =>
   sql<{ kind: string; count: number }[]>`
@@ -97,6 +101,31 @@ describe('a capture that is not whole does not make an order PAID', () => {
     },
   );
 
+  test('a refund that is pending, and fails, does not count: the alert stays open, and the order is not paid again', async ({
+    service,
+    merchant,
+    kit,
+  }) => {
+    const { order, paymentId } = await kit.aPaymentNotYetHeardOf();
+    await setSwitches(service, paymentId, { refundsStartPending: true });
+    const { id } = await refundAtGateway(service, paymentId);
+    const assertLookedAt = async () => {
+      await reconcileLater(service);
+      await reconcileLater(service);
+      const { alerts } = await listAlerts(service.sql, { subject: `razorpay:${paymentId}` }, 10);
+      expect(alerts).toMatchObject([{ kind: 'unfit_capture' }]);
+      expect(await payAgain(merchant, order)).toBe(LOOKED_AT);
+    };
+    await assertLookedAt();
+    await simulator(service, 'POST', `/refunds/${id}/end`, { status: 'failed' });
+    await service.clock.advance(3_600_000);
+    await assertLookedAt();
+    await setSwitches(service, paymentId, { refundsStartPending: null });
+    await refundAtGateway(service, paymentId);
+    await reconcileLater(service);
+    expect(await payAgain(merchant, order)).toBe('PAID');
+  });
+
   test('a payment in another currency', async ({ service, merchant, kit }) => {
     const { order, gatewaySessionId, paymentId } = await kit.aPaymentNotYetHeardOf();
     const gateway = service.deps.gateways.forOrder(SANDBOX);
@@ -116,7 +145,7 @@ describe('a capture that is not whole does not make an order PAID', () => {
   }) => {
     const { order, paymentId } = await kit.aPaymentNotYetHeardOf();
     await refundAtGateway(service, paymentId);
-    const cancelled = await merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
+    const cancelled = await merchant.sandbox.cancel(order);
     expect([cancelled.status, cancelled.body.data]).toMatchObject([200, { status: 'CANCELLED' }]);
     const facts = { gatewayStatus: 'refunded', refundedPaise: AMOUNT_PAISE };
     await assertOnlyRecorded(service, order, paymentId, facts);

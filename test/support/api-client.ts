@@ -97,6 +97,11 @@ export function createApiClient(origin: string, keys: KeyPair, environment: Envi
       const order = anOrder(overrides);
       return (await repeated(() => call('POST', '/orders', order, sent))).body.data;
     },
+    /** Cancels an order. On a busy machine its session may not be closed in time at first. */
+    cancel(order: OrderRef) {
+      const key = withKey(randomUUID());
+      return repeated(() => command(order, 'cancel', undefined, key));
+    },
     /** Calls a sandbox test helper that acts as the buyer. */
     help: (order: OrderRef, helper: string, body?: unknown) =>
       call('POST', `/test-helpers/orders/${order.order_number}/${helper}`, body),

@@ -37,6 +37,7 @@ function forward(
   call.on('trailers', trailers.resolve);
   call.on('error', () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
   call.on('response', (response, flags) => {
+    if (stream.destroyed || stream.closed) return;
     const endStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
     stream.respond(response, endStream ? { endStream } : { waitForTrailers: true });
     if (!endStream) call.pipe(stream);
@@ -56,6 +57,7 @@ export async function startApiKeyProxy(
 ): Promise<ApiKeyProxy> {
   const authorizations: (string | undefined)[] = [];
   const upstream = connect(`http://${target}`);
+  upstream.on('error', () => undefined);
   const sessions = new Set<{ destroy(): void }>();
   const server = createSecureServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) });
   server.on('session', (session) => {

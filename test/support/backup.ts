@@ -1,4 +1,5 @@
 import type { Sql } from '../../src/db/client.ts';
+import { until } from './until.ts';
 
 const EVENTS = 'event_id IN (SELECT event_id FROM order_events WHERE order_number = $1)';
 
@@ -43,7 +44,15 @@ export async function backUp(
     );
     rows.set(table, row.rows);
   }
-  return () => replaceRows(sql, orderNumber, tables, rows);
+  return async () => {
+    // An attempt that cannot be recorded would wake the order.
+    await until(async () => {
+      const leased = await sql`SELECT FROM webhook_deliveries JOIN order_events USING (event_id)
+        WHERE order_number = ${orderNumber} AND attempt_token IS NOT NULL`;
+      return leased.length === 0;
+    });
+    await replaceRows(sql, orderNumber, tables, rows);
+  };
 }
 
 /**

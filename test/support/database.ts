@@ -4,6 +4,7 @@ import { inject } from 'vitest';
 import { databaseUrl } from '../../dev/postgres/databases.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { SERVICE_LOGIN } from './service-login.ts';
+import { UNTIL_MS } from './time-limits.ts';
 
 /** A separate migrated database for a test, dropped at the end. */
 export async function createTestDatabase() {
@@ -14,7 +15,8 @@ export async function createTestDatabase() {
   const ownerUrl = new URL(adminUrl);
   ownerUrl.pathname = `/${name}`;
   const url = databaseUrl(adminUrl, name, SERVICE_LOGIN);
-  const sql = connectDatabase(ownerUrl.href, { name: 'test', maxConnections: 10 });
+  // A test may hold a lock without a word for as long as it waits.
+  const sql = connectDatabase(ownerUrl.href, { name: 'test', statementTimeoutMs: UNTIL_MS });
   const serviceSql = connectDatabase(url, { name: 'test-service', maxConnections: 20 });
   return {
     /** The URL with which the service connects. */

@@ -38,7 +38,7 @@ export async function writeAsLost(
   { step }: Change,
   of: Pick<RecordStepInput, 'commandId' | 'payment' | 'ifNoSessionOpen'>,
 ): Promise<void> {
-  const writeStep = createStepWriter({ ...service.deps, sending: { wakeAfterMs: DAY_MS } });
+  const writeStep = createStepWriter({ ...service.deps, firstAttempt: { wakeAfterMs: DAY_MS } });
   const result = await writeStep({ orderNumber, step, ...of });
   expect(result.outcome).toBe('recorded');
   const { commandId } = of;

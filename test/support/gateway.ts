@@ -6,7 +6,9 @@ import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
 import type { OrderRef } from './api-client.ts';
+import { withKey } from './api-client.ts';
 import type { Merchant } from './merchant.ts';
+import { repeated } from './repeated.ts';
 import type { TestService } from './service.ts';
 import { UNTIL_MS } from './time-limits.ts';
 
@@ -84,7 +86,8 @@ async function openSession(
   environment: Environment = 'sandbox',
 ) {
   const api = merchant[environment];
-  await api.openSession(order);
+  const key = withKey(randomUUID());
+  await repeated(() => api.openSession(order, key));
   const { sessionId, gatewaySessionId } = await sessionOf(service, order);
   return {
     sessionId,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { isGrpcServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
-import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
+import type { OrderMessageName, OrderMessages } from '../../src/contracts/order-workflow.ts';
 import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import { newOrderOf, insertOrder } from '../../src/orders/commands/create-order.ts';
 import { orderInputOf } from '../../src/orders/wake/wake-order.ts';
@@ -11,7 +11,6 @@ import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { anOrder } from './api-client.ts';
-import type { ApiClient } from './api-client.ts';
 import {
   atRazorpay,
   captureAtGateway,
@@ -95,7 +94,8 @@ export function directOrder(service: TestService, order: OrderRow) {
     const commandId = `cmd_${randomUUID()}`;
     if (!WITHOUT_COMMAND_ROW.includes(name)) {
       const origin = { actor: TEST_ACTOR, reason: 'A test asks for it' };
-      await writeCommand(sql, { orderNumber, commandId, name, body: {}, origin });
+      const body = name === 'decide' ? { ...(message as OrderMessages['decide']) } : {};
+      await writeCommand(sql, { orderNumber, commandId, name, body, origin });
     }
     return { message: { ...message, commandId }, commandId };
   }
@@ -264,16 +264,6 @@ export const untilItSends = ({ handle }: DirectOrder) =>
 /** Brings a new order to a status. */
 export const bringTo = (status: OrderStatus, order: DirectOrder, service: TestService) =>
   WAYS[status](order, service);
-
-/** Cancels an order, and retries after a 500 or 502, as the specification asks of clients. */
-export async function cancelWithRetries(
-  api: ApiClient,
-  { order_number }: { order_number: string },
-): Promise<void> {
-  const key = { 'Idempotency-Key': `cancel-${order_number}` };
-  const cancel = () => api.post(`/orders/${order_number}/cancel`, undefined, key);
-  await until(async () => (await cancel()).status === 200);
-}
 
 /** The orders of one merchant. All except those with a payment session are created without the API. */
 export function ordersOf(service: TestService, merchant: Merchant) {

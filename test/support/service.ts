@@ -17,7 +17,7 @@ import type { Merchant, MerchantOptions } from './merchant.ts';
 import { createTestMerchant } from './merchant.ts';
 import { SECRET_KEYS } from './secret-keys.ts';
 import { realTemporal, skippingTemporal } from './temporal.ts';
-import { ANSWER_WITHIN_MS, UNTIL_MS } from './time-limits.ts';
+import { ANSWER_WITHIN_MS, GATEWAY_ANSWERS_WITHIN_MS, UNTIL_MS } from './time-limits.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 /** Shorter than the product's, and longer than the workflow task that recorded the webhook's step. */
@@ -62,7 +62,7 @@ export async function startTestService({
   time,
   settings = {},
   responseTimeoutMs = ANSWER_WITHIN_MS,
-  gatewayTimeoutMs,
+  gatewayTimeoutMs = GATEWAY_ANSWERS_WITHIN_MS,
   productionGateway = false,
   moreAdapters = [],
 }: TestServiceOptions) {
@@ -120,7 +120,7 @@ export async function startTestService({
     responseTimeoutMs,
     // The simulator's `/callbacks/idle` means that each callback is processed.
     callbackTimeoutMs: UNTIL_MS,
-    ...(gatewayTimeoutMs !== undefined && { gatewayTimeoutMs }),
+    gatewayTimeoutMs,
     adapters,
   };
   await registerSearchAttributes(temporal.client, temporal.namespace);

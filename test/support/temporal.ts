@@ -9,6 +9,7 @@ import { findProcesses } from '../../dev/processes/process-table.ts';
 import { ensureNamespace } from '../../src/temporal/namespaces.ts';
 import { once } from './fixtures.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
+import { UNTIL_MS } from './time-limits.ts';
 
 /** Temporal, in real time or with time that can be skipped. */
 export interface TestTemporal {
@@ -67,7 +68,7 @@ export async function skippingTemporal(): Promise<TestTemporal> {
 export async function realTemporal(): Promise<TestTemporal> {
   installQuietRuntime();
   const address = inject('temporalAddress');
-  const connection = await Connection.connect({ address });
+  const connection = await Connection.connect({ address, connectTimeout: UNTIL_MS });
   const namespace = `test-${randomUUID()}`;
   const client = new Client({ connection, namespace });
   await ensureNamespace(client, namespace);

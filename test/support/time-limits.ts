@@ -14,3 +14,6 @@ export const HANGS_MS = 600_000;
  * which is repeated after it has several tries within `UNTIL_MS`.
  */
 export const ANSWER_WITHIN_MS = 30_000;
+
+/** The same of the gateway's simulator, which is in that process, too, where production has 3 s. */
+export const GATEWAY_ANSWERS_WITHIN_MS = 10_000;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 /** A webhook as the endpoint received it. */
 export interface ReceivedWebhook {
@@ -24,9 +25,9 @@ export async function startWebhookReceiver(now: () => number | Promise<number> =
   let waiting: (() => void)[] = [];
   let answer: (webhook: ReceivedWebhook) => number | Promise<number> = () => 200;
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const rawBody = Buffer.concat(chunks).toString('utf8');
+    // A sender that is killed in the middle of its request has sent nothing.
+    const rawBody = await text(request).catch(() => undefined);
+    if (rawBody === undefined) return;
     const body = JSON.parse(rawBody) as ReceivedWebhook['body'];
     const webhook = { headers: request.headers, rawBody, body, event: body.event, at: await now() };
     received.push(webhook);

@@ -80,6 +80,10 @@ test('one trace reaches from the HTTP request over workflow and activities to ga
   // A workflow's span ends with the workflow.
   await until(() => ofTrace().some(({ name }) => name === 'RunWorkflow:order'));
   await until(() => ofTrace().some(({ name }) => name === 'HandleUpdate:deliver'));
+  await until(() => ofTrace().some(({ name }) => name === `POST ${ORDERS}/{id}/deliver`));
+  const isLastWebhook = ({ attributes }: ReceivedSpan) =>
+    attributes['webhook.event'] === 'ORDER_COMPLETED';
+  await until(() => ofTrace().some(isLastWebhook));
 
   const spans = ofTrace();
   const request = find(spans, `POST ${ORDERS}`);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
+import { REFUSALS } from '../../src/domain/index.ts';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import { untilBlocked } from '../support/locks.ts';
 import type { CommandBody } from '../../src/orders/rows.ts';
@@ -104,6 +105,26 @@ test('an answer that is illegal blocks nothing', async ({ service, orders }) => 
   await order.untilStatus('REFUNDED');
   expect(await refundReason(order)).toBe('dispute_not_resolved_in_time');
 });
+
+test.for([
+  ['submitEvidence', {}, REFUSALS.submitEvidence],
+  ['resolve', {}, REFUSALS.resolve],
+  ['accept', {}, REFUSALS.accept],
+  ['decide', { for: 'merchant' }, REFUSALS.decideForMerchant],
+  ['decide', { for: 'buyer' }, REFUSALS.decideForBuyer],
+] as const)(
+  'an answer or a decision that was given for an earlier dispute is refused: %s %j',
+  async ([name, body, refusal], { service, orders }) => {
+    const order = await orders.in('DISPUTE_OPEN');
+    const commandId = await writeOnly(service.sql, order, name, { ...ANSWERS[name], ...body });
+    await order.update('resolve');
+    await order.update('dispute');
+    expect(await order.refusalOfBare(name, { ...body, commandId })).toBe(
+      `${refusal}; it was asked for before the dispute was raised`,
+    );
+    expect(await order.row()).toMatchObject({ status: 'DISPUTE_OPEN', pendingOperation: null });
+  },
+);
 
 test('an answer to an earlier dispute does not count', async ({ service, orders }) => {
   const order = await orders.in('DISPUTE_OPEN');

@@ -104,6 +104,23 @@ describe('a message sent from the Temporal UI', () => {
   });
 });
 
+describe('the row of another command of the order authorises nothing', () => {
+  test.for([
+    ['refund', 'PAID', {}, { name: 'failPayment', body: {}, state: 'DONE' }],
+    ['refund', 'PAID', {}, { name: 'refund', body: {}, state: 'DONE' }],
+    ['accept', 'DISPUTE_OPEN', {}, { name: 'resolve', body: {} }],
+    ['decide', 'DISPUTE_OPEN', { for: 'buyer' }, { name: 'decide', body: { for: 'merchant' } }],
+  ] as const)('%s in %s %o with %o', async ([name, status, message, row], { service, orders }) => {
+    const order = await orders.in(status);
+    const { orderNumber } = order;
+    const commandId = `cmd_${randomUUID()}`;
+    const origin = { actor: TEST_ACTOR, reason: 'Something else' };
+    await writeCommand(service.sql, { orderNumber, commandId, origin, ...row });
+    expect(await order.refusalOfBare(name, { ...message, commandId })).toBe(ELSEWHERE[name]);
+    expect(await order.row()).toMatchObject({ status, pendingOperation: null });
+  });
+});
+
 test('a payment session that opens between the read and the step of a cancel is closed first', async ({
   service,
   orders,

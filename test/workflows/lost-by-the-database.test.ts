@@ -3,9 +3,12 @@ import { expect } from 'vitest';
 import { clearAlert, listAlerts } from '../../src/alerts/alerts.ts';
 import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
 import { alertLostOrders } from '../../src/orders/wake/lost-orders.ts';
+import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import { recordSessionPayments } from '../../src/payments/captures/captures.ts';
+import { A_BUYER } from '../support/actor.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { backUp, loseOrder } from '../support/backup.ts';
+import { recordDispute } from '../support/disputes.ts';
 import { madeAtGateway, payAtGateway, SANDBOX, sessionOf, simulator } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -40,11 +43,18 @@ async function withLostSession(
 test('a payment that a restored database has lost reaches its order', async ({
   service,
   merchant,
+  gateway,
 }) => {
   const { order } = await withLostSession(service, merchant, (gatewaySessionId) =>
     payAtGateway(service, gatewaySessionId),
   );
   expect((await merchant.sandbox.read(order)).status).toBe('ACCEPTED');
+  const path = '/v1/payments/qr_codes/*/payments';
+  const { endFault } = await gateway.addFault({ kind: 'error', path });
+  const interrupted = await adminCli(service.env).run('order', 'recover', '--all', '--json');
+  const { failed } = JSON.parse(interrupted.stdout) as { failed: number };
+  expect([interrupted.code, failed > 0]).toEqual([1, true]);
+  await endFault();
   expect((await recoverAll(service)).sessions).toBeGreaterThan(0);
   await merchant.sandbox.untilStatus(order, 'PAID');
 });
@@ -101,6 +111,25 @@ test('steps that a restored database has lost come back also if the status is th
   expect((await recoverAll(service)).woken).toBeGreaterThan(0);
   await until(async () => (await order.kinds()).length === kinds.length);
   expect(await order.kinds()).toEqual(kinds);
+});
+
+test('a dispute that comes before the steps of an earlier one were written again is not lost with them', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('DELIVERED');
+  const restore = await backUp(service, order.orderNumber);
+  await order.update('dispute');
+  await order.update('resolve');
+  await restore();
+  // The API dies before it sends the dispute.
+  const dispute = { commandId: 'dispute:2', reason: 'The parcel was empty', actor: A_BUYER };
+  await recordDispute(service.sql, order.orderNumber, dispute);
+  // The steps are written again before the workflow learns of it.
+  await order.update('advance', { seconds: 1 });
+  await wakeOrder(service.deps, order.orderNumber);
+  await order.untilStatus('DISPUTE_OPEN');
+  expect(await order.row()).toMatchObject({ disputeCount: 2 });
 });
 
 test('a payment session that a restored database has lost can no longer be paid', async ({

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { Client } from '@temporalio/client';
 import { describe, expect } from 'vitest';
 import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
@@ -6,7 +7,8 @@ import type { OrderStatus } from '../../src/domain/index.ts';
 import { attemptScheduled } from '../../src/webhooks/schedule/leased-attempts.ts';
 import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
 import { createOrderWorkflows } from '../../src/temporal/order-workflows.ts';
-import { listAlerts } from '../../src/alerts/alerts.ts';
+import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
+import { listAudit } from '../../src/merchants/public.ts';
 import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { anOrder } from '../support/api-client.ts';
@@ -102,32 +104,66 @@ test('the comparison clears the alert about a missing workflow that runs again',
   });
 });
 
+/** Workflows that are asked through an interceptor. */
+function workflowsThrough({ temporal }: TestService, interceptor: WorkflowClientInterceptor) {
+  const { connection, options } = temporal.client;
+  const interceptors = { workflow: [interceptor] };
+  return createOrderWorkflows(
+    new Client({ connection, namespace: options.namespace, interceptors }),
+  );
+}
+
+test('a workflow that Temporal lists, and has lost, is started again after a restore', async ({
+  service,
+  withoutWorkflow,
+}) => {
+  const { orderNumber, handle } = await withoutWorkflow('PAID');
+  const lost = {
+    listRunning: () => Promise.resolve(new Map([[orderNumber, 'PAID'] as const])),
+    lastChangedAt: () => Promise.resolve(undefined),
+  };
+  const deps = { ...service.deps, workflows: { ...service.deps.workflows, ...lost } };
+  await compareOrders(deps, { changedSince: new Date() });
+  expect((await handle.describe()).status.name).toBe('RUNNING');
+});
+
+/** Temporal's list names a workflow for some time after it has ended. */
+test('the comparison clears no alert about an order that it cannot compare, also if it is listed as running', async ({
+  service,
+  withoutWorkflow,
+}) => {
+  const { orderNumber } = await withoutWorkflow('PAID');
+  const message = 'A test raises it';
+  await raiseAlert(service.deps, { kind: 'workflow_missing', subject: orderNumber, message });
+  const workflows = workflowsThrough(service, {
+    describe: () => Promise.reject(new Error('Temporal does not answer')),
+  });
+  for (const running of [[], [orderNumber]]) {
+    const listed = new Map(running.map((number) => [number, 'PAID'] as const));
+    const listRunning = () => Promise.resolve(listed);
+    await compareOrders({ ...service.deps, workflows: { ...workflows, listRunning } });
+  }
+  expect(await alertsAbout(service, orderNumber)).toEqual(['workflow_missing: open']);
+});
+
 test('a run that has ended is found with its result, also if a new run starts at that moment', async ({
   service,
   orders,
 }) => {
   const { orderNumber, handle } = await orders.in('CANCELLED');
   await handle.result();
-  const { connection, options, workflow } = service.temporal.client;
+  const { workflow } = service.temporal.client;
   // No worker polls its task queue, so this run does not end.
   const start = () =>
     workflow.start(ORDER_WORKFLOW, { workflowId: orderNumber, taskQueue: 'without-workers' });
-  const client = new Client({
-    connection,
-    namespace: options.namespace,
-    interceptors: {
-      workflow: [
-        {
-          async describe(input, next) {
-            const found = await next(input);
-            await start();
-            return found;
-          },
-        },
-      ],
+  const workflows = workflowsThrough(service, {
+    async describe(input, next) {
+      const found = await next(input);
+      await start();
+      return found;
     },
   });
-  expect(await createOrderWorkflows(client).find(orderNumber)).toMatchObject({
+  expect(await workflows.find(orderNumber)).toMatchObject({
     state: 'closed',
     result: { status: 'CANCELLED' },
   });
@@ -274,6 +310,8 @@ test('a command whose step is recorded again before its repeat is a line that is
     await service.sql`
     SELECT name, state FROM order_commands WHERE order_number = ${orderNumber}`,
   ).toEqual([{ name: 'deliver', state: 'DONE' }]);
+  const { entries } = await listAudit(service.sql, { orderNumber }, 100);
+  expect(entries.map(({ action }) => action)).not.toContain('DELIVERY_CONFIRMED');
 });
 
 test('a command that the row allows and the workflow refuses makes both agree', async ({

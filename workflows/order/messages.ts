@@ -127,6 +127,7 @@ export function refusalOfUnmet({ command }: QueuedCommand, { outcome }: Unmet): 
     chargeback_open: `${REFUSALS[command.type]}; a chargeback is open`,
     not_settled: SETTLE_ELSEWHERE,
     command_not_recorded: elsewhere(command.type),
+    earlier_dispute: `${REFUSALS[command.type]}; it was asked for before the dispute was raised`,
     disputed: `${REFUSALS[command.type]}; a dispute is waiting`,
     answered: `${REFUSALS[command.type]}; an answer that was received in time is waiting`,
     too_early: 'The deadline has not passed yet',

@@ -132,6 +132,7 @@ export class Order {
       case 'gateway':
         this.gateway.end();
         await this.carryOutCommand(event.queued);
+        // If its step was not recorded, the operation begins again.
         return this.gateway.follow(this.state);
       case 'wake':
         this.deadlineDelay.end();
@@ -175,8 +176,9 @@ export class Order {
   ): RecordStepInput {
     const isCancelled = step.kind === 'ORDER_CANCELLED';
     const commandId = isCancelled ? this.cancel.commandId(this.state) : queued.message.commandId;
+    const command = { commandId, commandType: queued.command.type };
     const { orderNumber } = this;
-    return { orderNumber, step, ifNoSessionOpen, requires, commandId, payment: paymentOf(queued) };
+    return { orderNumber, step, ifNoSessionOpen, requires, ...command, payment: paymentOf(queued) };
   }
 
   /** The database's condition is not met: the command is refused, or the release waits. */

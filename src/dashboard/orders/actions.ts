@@ -8,7 +8,7 @@ import { keyHeaders } from '../../http/input/idempotency-key.ts';
 import { fieldsOf, parseInput } from '../../http/input/validation.ts';
 import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import type { DeclaredCommand, OrderRow } from '../../orders/public.ts';
-import { commandIdOf, commandPath, curlOfPost } from '../../orders/public.ts';
+import { newIdOrKey, commandPath, curlOfPost } from '../../orders/public.ts';
 
 interface ActionFacts {
   /** The lifecycle's command: it decides in which states the action is offered. */
@@ -158,7 +158,7 @@ export function createOrderActions(
       const command = commandOf(action);
       const { body } = parsed(action, { values, idempotencyKey });
       const { orderNumber } = order;
-      const commandId = commandIdOf(command.action, idempotencyKey);
+      const commandId = newIdOrKey(command.action, idempotencyKey);
       const carryOut = () => command.carryOut({ orderNumber, commandId, ...by }, body);
       await (command.waitsForGateway
         ? gatewaySlots[order.environment].run(order.merchantId, carryOut)

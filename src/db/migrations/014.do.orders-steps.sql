@@ -8,7 +8,7 @@ CREATE TABLE order_steps (
   at timestamptz NOT NULL,
   recorded_at timestamptz NOT NULL DEFAULT service_now(),
   status order_status NOT NULL,
-  -- The complete step as the workflow made it. The workflow takes it over if its task was lost.
+  -- The whole step. The workflow takes it over if its task was lost.
   step jsonb NOT NULL,
   command_id text,
   details jsonb,

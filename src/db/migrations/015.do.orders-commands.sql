@@ -59,6 +59,11 @@ CREATE FUNCTION is_recorded(p_order_number text, p_command_id text) RETURNS bool
     WHERE order_number = p_order_number AND command_id = p_command_id AND state <> 'REFUSED')
 $$;
 
+-- What a command is called in the domain's lifecycle.
+CREATE FUNCTION command_type_of(c order_commands) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE c.name WHEN 'decide' THEN 'decideFor' || initcap(c.body->>'for') ELSE c.name END
+$$;
+
 -- The id of a client's command: the same for a repeat with the same Idempotency-Key. Temporal stores it, and a key may
 -- contain personal data, such as a buyer's address. So it is a hash with the order's payment token, which Temporal never
 -- receives: who has the id cannot find the key by trying. p_operation tells commands of different routes apart.

@@ -42,7 +42,7 @@ CREATE TABLE payment_session_keys (
   PRIMARY KEY (order_number, idempotency_key)
 );
 
--- When a session is checked at the gateway for the last time: an hour after it ended.
+-- When a session is checked at the gateway for the last time: an hour after its expiry.
 CREATE FUNCTION last_check_of(s payment_sessions) RETURNS timestamptz LANGUAGE sql STABLE AS $$
   SELECT greatest(s.expires_at, s.created_at) + interval '1 hour'
 $$;

@@ -98,10 +98,12 @@ CREATE FUNCTION left_to_its_process() RETURNS interval LANGUAGE sql IMMUTABLE AS
 $$;
 
 -- Ends the state unconfirmed of the callbacks that had reported a payment, or refunds of it, when the gateway was asked
--- for them. For one that came later, the gateway is asked again.
+-- for them. For one that came later, the gateway is asked again. Of a report of a refund only an answer counts that was
+-- asked for left_to_its_process() later, because a list of refunds may lag. Reconciliation waits as long before it asks.
 CREATE FUNCTION confirm_callbacks(p_gateway text, p_gateway_payment_id text, p_asked_at timestamptz,
   p_of_refunds boolean DEFAULT false) RETURNS void LANGUAGE sql AS $$
   UPDATE gateway_callbacks SET is_unconfirmed = false
   WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id AND is_unconfirmed
-    AND reports_refund = p_of_refunds AND received_at <= p_asked_at
+    AND reports_refund = p_of_refunds
+    AND received_at <= p_asked_at - CASE WHEN p_of_refunds THEN left_to_its_process() ELSE interval '0' END
 $$;

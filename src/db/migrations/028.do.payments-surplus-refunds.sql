@@ -28,6 +28,10 @@ CREATE FUNCTION shown_surplus_of(p_order_number text) RETURNS SETOF surplus_refu
   SELECT * FROM surplus_refunds WHERE order_number = p_order_number ORDER BY started_at, gateway_payment_id LIMIT 1
 $$;
 
+-- The rule by which a capture pays its order: it is whole (see payments), and of the order's amount.
+CREATE FUNCTION pays_order(is_whole boolean, amount_paise bigint, order_amount_paise bigint) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$ SELECT is_whole AND amount_paise = order_amount_paise $$;
+
 -- Why an order of this status cannot take a whole capture; null if it can.
 CREATE FUNCTION surplus_reason(status order_status, is_its_amount boolean) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$

@@ -1,12 +1,14 @@
--- True once the buyer has all of a payment back: refunded at the gateway itself, charged back, or refunded by us.
+-- True once the buyer has all of a payment back: refunded at the gateway itself, charged back, or refunded by us. What the
+-- gateway says of the payment does not count: it calls a payment refunded while the refund is pending, which can fail.
 CREATE FUNCTION is_wholly_refunded(p payments) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT p.gateway_status = 'refunded' OR p.amount_paise <= greatest(p.refunded_paise,
+  SELECT p.amount_paise <=
     (SELECT coalesce(sum(r.amount_paise), 0) FROM gateway_reversals r
-      WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id AND r.has_left)
+      WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id
+        AND r.has_left AND r.came_back_at IS NULL)
     + (SELECT coalesce(sum(CASE t.operation WHEN 'refund' THEN t.amount_paise ELSE -t.amount_paise END), 0)
       FROM shared.ledger_transfers t
       WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
-        AND t.operation IN ('refund', 'refund_failed')))
+        AND t.operation IN ('refund', 'refund_failed'))
 $$;
 -- Others read this function's result.
 CREATE VIEW shared.payments AS SELECT gateway, gateway_payment_id, environment, order_number, session_id, amount_paise,
@@ -21,8 +23,9 @@ BEGIN
 END $$;
 
 -- The captures that no order has taken and whose surplus refund has not begun, with what is to be done next: 'notify'
--- the order, 'refund' it as surplus, or 'alert' that it is not whole. One that is not whole and has its alert needs
--- nothing (null), and is checked until all of it is refunded; then the order can be paid again.
+-- the order, whose workflow has it refunded if the order takes no payment; 'refund' it as surplus; or 'alert' that it is
+-- not whole. One that is not whole and has its alert needs nothing (null), and is checked until all of it is refunded; then
+-- the order can be paid again.
 -- state: see unapplied_capture_of; null of one that does not keep its order from being paid.
 CREATE VIEW unapplied_captures AS
 SELECT p.gateway, p.gateway_payment_id, p.environment, p.order_number, p.captured_at, p.is_whole,

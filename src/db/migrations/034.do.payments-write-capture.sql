@@ -61,8 +61,8 @@ BEGIN
   WHERE s.session_id = payment.session_id
     -- Another payment has paid it.
     AND NOT EXISTS (SELECT FROM payments other
-      WHERE other.order_number = s.order_number AND other.session_id = s.session_id AND other.is_whole
-        AND other.amount_paise = o.amount_paise);
+      WHERE other.order_number = s.order_number AND other.session_id = s.session_id
+        AND pays_order(other.is_whole, other.amount_paise, o.amount_paise));
   -- While a capture is looked at, its order offers no payment: reconciliation closes the session at the gateway.
   IF o.open_session_id IS DISTINCT FROM payment.session_id AND unapplied_capture_of(o.order_number) IS NOT NULL THEN
     has_ended := end_open_session(o.open_session_id);
@@ -79,7 +79,7 @@ CREATE FUNCTION claim_capture(
 BEGIN
   UPDATE payments p SET claimed_at = service_now() FROM unapplied_captures u
   WHERE p.gateway = o.gateway AND p.gateway_payment_id = p_gateway_payment_id AND p.order_number = o.order_number
-    AND u.gateway = o.gateway AND u.gateway_payment_id = p_gateway_payment_id
+    AND u.gateway = o.gateway AND u.gateway_payment_id = p_gateway_payment_id AND u.next IS NOT NULL
     AND coalesce(p.claimed_at < service_now() - left_to_its_process(), true)
     -- A callback that came after the gateway was asked may report a refund: who received it asks again and claims it, or
     -- reconciliation does.
@@ -105,8 +105,7 @@ CREATE FUNCTION write_capture(
   p_was_taken boolean,    -- its order took it before the database lost it: what was refunded since does not count
   OUT order_number text,
   OUT merchant_id text,
-  OUT is_taken boolean,   -- the order has taken it
-  OUT fits boolean,       -- the order has become PAID by it, or it is whole and of the order's amount
+  OUT fits boolean,       -- it pays its order (see pays_order), and its refund as surplus has not begun
   OUT next text           -- see claim_capture
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -114,6 +113,7 @@ DECLARE
   id CONSTANT text := p_payment->>'gateway_payment_id';
   o shared.orders;
   payment payments;
+  is_taken boolean; -- the order has taken it
 BEGIN
   SELECT * INTO o FROM shared.orders WHERE orders.order_number = order_of_payment(
     p_gateway, p_environment, p_payment->>'order_number', p_payment->>'gateway_session_id')
@@ -154,7 +154,7 @@ BEGIN
     PERFORM write_late_facts(p_gateway, id, p_payment) FROM payments p
     WHERE p.gateway = p_gateway AND p.gateway_payment_id = id AND p.order_number = o.order_number;
   ELSE
-    fits := payment.is_whole AND payment.amount_paise = o.amount_paise;
+    fits := pays_order(payment.is_whole, payment.amount_paise, o.amount_paise);
     PERFORM book_fees(payment);
     PERFORM end_session_of(payment, o, fits);
   END IF;

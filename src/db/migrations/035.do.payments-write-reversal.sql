@@ -99,7 +99,9 @@ BEGIN
   -- Its release may have waited for this.
   IF reversal.ended_at IS NOT NULL AND is_release_due(o) THEN
     INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
-    VALUES (o.order_number, 'release', '', service_now()) ON CONFLICT DO NOTHING;
+    VALUES (o.order_number, 'release', '', service_now())
+    -- The sweep removes no line that is renewed after it has woken the order.
+    ON CONFLICT (order_number, cause, cause_id) DO UPDATE SET due_at = excluded.due_at;
   END IF;
   IF reversal.reversal_id IS NULL OR NOT reversal.has_left THEN
     RETURN jsonb_build_object('orderNumber', o.order_number, 'outcome',

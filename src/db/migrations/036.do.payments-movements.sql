@@ -58,9 +58,7 @@ CREATE FUNCTION book_held(p_order_number text, p_operation text, p_at timestampt
 DECLARE
   o shared.orders;
   payment payments;
-  -- A restore may have lost the settlement, whose step is written again.
-  is_settled CONSTANT boolean := settlement_of(p_order_number) IS NOT NULL OR EXISTS (SELECT FROM shared.order_steps s
-    WHERE s.order_number = p_order_number AND s.command_id = 'settle:' || p_order_number);
+  is_settled CONSTANT boolean := is_settled(p_order_number);
 BEGIN
   SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number;
   SELECT * INTO payment FROM payments p
@@ -99,7 +97,7 @@ BEGIN
     gateway_refund_id = CASE p_operation WHEN 'refund' THEN p_movement_id ELSE gateway_refund_id END,
     gateway_refund_paise = CASE p_operation WHEN 'refund' THEN p_amount_paise ELSE gateway_refund_paise END
   WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id;
-  IF o.gateway_payment_id = p_gateway_payment_id AND settlement_of(o.order_number) IS NULL
+  IF o.gateway_payment_id = p_gateway_payment_id AND NOT is_settled(o.order_number)
     AND o.pending_operation->>'kind' = (CASE p_operation WHEN 'release' THEN 'releasing' ELSE 'refunding' END) THEN
     PERFORM book_held(o.order_number, p_operation, service_now());
   END IF;
@@ -112,7 +110,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
   RETURN last_movement_of(p_gateway, p_gateway_payment_id) IS NOT DISTINCT FROM 'refund_failed'
     AND balance_of(p_gateway, p_gateway_payment_id, 'merchant_held') > 0
-    AND settlement_of(p_order_number) IS NULL;
+    AND NOT is_settled(p_order_number);
 END $$;
 
 -- True while the refund of a REFUNDED order has failed and is not made again.

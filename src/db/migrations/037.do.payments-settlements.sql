@@ -27,6 +27,12 @@ CREATE FUNCTION settlement_of(p_order_number text) RETURNS jsonb LANGUAGE sql ST
   FROM outside_settlements WHERE order_number = p_order_number
 $$;
 
+-- True if an operator has settled an order. A restore may have lost the settlement, whose step is written again.
+CREATE FUNCTION is_settled(p_order_number text) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT settlement_of(p_order_number) IS NOT NULL OR EXISTS (SELECT FROM shared.order_steps s
+    WHERE s.order_number = p_order_number AND s.command_id = 'settle:' || p_order_number)
+$$;
+
 -- True if an operator can settle an order with this outcome: its money is moving, some of it was reversed at the
 -- gateway, or its refund has failed. Not once the gateway has moved it and only the step is missing. p_phases: the
 -- statuses and pending operations in which the domain's lifecycle takes such a settlement.

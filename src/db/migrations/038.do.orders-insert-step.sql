@@ -7,7 +7,7 @@ $$;
 -- has inserted or locked the order's row.
 CREATE FUNCTION insert_step(
   o orders,         -- as it is after the step
-  p_step jsonb,     -- as the workflow made it
+  p_step jsonb,     -- the whole step
   p_event jsonb,    -- see write_event; null when there is none
   p_command_id text DEFAULT NULL,
   p_details jsonb DEFAULT NULL,  -- for the timeline

@@ -5,16 +5,23 @@ CREATE FUNCTION waiting_dispute_of(o orders) RETURNS jsonb LANGUAGE sql IMMUTABL
     'receivedAtMs', floor(extract(epoch FROM o.waiting_dispute_received_at) * 1000)) END
 $$;
 
+-- When the latest dispute of an order was received: an answer that was received earlier is not about it. A restore may have
+-- lost its row; the step has the time of the workflow's clock, and may have been recorded again.
+CREATE FUNCTION disputed_at(p_order_number text) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+  SELECT least(c.received_at, time_of(s.step), s.recorded_at)
+  FROM order_steps s LEFT JOIN order_commands c USING (order_number, command_id)
+  WHERE s.order_number = p_order_number AND s.kind = 'DISPUTE_RAISED'
+  ORDER BY s.step_number DESC, c.try_number DESC LIMIT 1
+$$;
+
 -- The merchant's answer to an order's open dispute, or an operator's decision of it, that was received in time and
 -- waits for the order's workflow, the first one; null if there is none. p_answers has the commands that the domain's
 -- lifecycle takes now, each with its requirements.
 CREATE FUNCTION waiting_answer_of(o orders, p_answers jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('type', type, 'commandId', c.command_id)
-  FROM disputes d JOIN order_commands c USING (order_number)
-  CROSS JOIN LATERAL (SELECT CASE c.name WHEN 'decide' THEN 'decideFor' || initcap(c.body->>'for')
-    ELSE c.name END) AS command (type)
+  FROM disputes d JOIN order_commands c USING (order_number) CROSS JOIN LATERAL command_type_of(c) AS type
   WHERE d.order_number = o.order_number AND d.number = o.dispute_count AND c.state = 'WAITING'
-    AND c.received_at >= d.raised_at AND c.received_at < d.respond_by
+    AND c.received_at >= disputed_at(o.order_number) AND c.received_at < d.respond_by
     AND p_answers ? type
     AND NOT (p_answers->type ? 'no_chargeback_open' AND is_charged_back(o.gateway, o.gateway_payment_id))
   ORDER BY c.received_at, c.command_id LIMIT 1
@@ -53,15 +60,18 @@ $$;
 -- planned for each call, because with that call's values its plan often reads nothing and so costs the least.
 CREATE FUNCTION unmet_requirement(
   o orders, p_kind text, p_command_id text,
-  p_answers jsonb,  -- see waiting_answer_of
+  p_command_type text,  -- see command_type_of
+  p_answers jsonb,      -- see waiting_answer_of
   p_requires text[]
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   answer jsonb;
   cause text;
+  command order_commands;
 BEGIN
   IF NOT p_requires <@ ARRAY['deadline_passed', 'deadline_on_time', 'no_dispute_waiting', 'no_answer_waiting',
-      'settlement_recorded', 'release_allowed', 'payment_not_gone', 'no_chargeback_open', 'command_recorded'] THEN
+      'settlement_recorded', 'release_allowed', 'payment_not_gone', 'no_chargeback_open', 'command_recorded',
+      'answers_dispute'] THEN
     RAISE 'Not every requirement of % is known', p_requires;
   END IF;
   IF 'settlement_recorded' = ANY (p_requires) THEN
@@ -96,9 +106,19 @@ BEGIN
   IF 'deadline_on_time' = ANY (p_requires) AND is_deadline_late(o) THEN
     RETURN '{"outcome": "deadline_late"}';
   END IF;
-  IF 'command_recorded' = ANY (p_requires)
-      AND NOT is_recorded(o.order_number, p_command_id) THEN
-    RETURN '{"outcome": "command_not_recorded"}';
+  IF 'command_recorded' = ANY (p_requires) THEN
+    SELECT * INTO command FROM order_commands
+    WHERE order_number = o.order_number AND command_id = p_command_id AND state = 'WAITING';
+    -- Another command's row does not say who asks for this one.
+    IF (command_type_of(command) = p_command_type) IS NOT TRUE THEN
+      RETURN '{"outcome": "command_not_recorded"}';
+    END IF;
+  END IF;
+  -- Only together with command_recorded, which has read the command.
+  IF 'answers_dispute' = ANY (p_requires) THEN
+    IF command.received_at < disputed_at(o.order_number) THEN
+      RETURN '{"outcome": "earlier_dispute"}';
+    END IF;
   END IF;
   IF 'release_allowed' = ANY (p_requires) THEN
     cause := release_blocked_by(o);

@@ -122,9 +122,11 @@ BEGIN
   -- While the release cannot begin, the window does not end: the dispute is received in its last millisecond or before.
   received_at := CASE WHEN release_blocked_by(o) IS NULL THEN service_now()
     ELSE least(service_now(), o.completes_at - interval '1 millisecond') END;
-  UPDATE orders SET waiting_dispute_id = coalesce(waiting_dispute_id, id),
-    waiting_dispute_received_at = coalesce(waiting_dispute_received_at, received_at)
-  WHERE order_number = p_order_number;
+  -- The first one waits, unless it was received after the window.
+  IF (o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity')) IS NOT TRUE THEN
+    UPDATE orders SET waiting_dispute_id = id, waiting_dispute_received_at = received_at
+    WHERE order_number = p_order_number;
+  END IF;
   INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
   VALUES (p_order_number, 'dispute', id, service_now() + p_wake_after_ms * interval '1 millisecond')
   ON CONFLICT DO NOTHING;
@@ -133,7 +135,7 @@ END $$;
 
 -- Ends a command as refused: its order does not wait for it any more. Returns false if it was carried out meanwhile; its
 -- line then stays, because the workflow may lack the step. A try after this one is a command of its own, and keeps all.
--- Like every writer it locks the order first.
+-- It locks the order first, like all that write no new command.
 CREATE FUNCTION refuse_command(p_order_number text, p_command_id text, p_try_number integer) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -48,35 +48,35 @@ CREATE FUNCTION beside_step(
   p_movement text                             -- see record_step
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  is_captured boolean := false;
+  is_paid boolean := false;
   utr text := o.payment_utr;
   is_owed boolean := false;
 BEGIN
   IF p_gateway IS NOT NULL THEN
-    -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole.
-    SELECT true, p.utr INTO is_captured, utr FROM shared.payments p
+    SELECT true, p.utr INTO is_paid, utr FROM shared.payments p
     WHERE p.gateway = o.gateway AND p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id
-      AND p.is_whole AND p.order_number = o.order_number AND p.environment = o.environment
-      AND p.amount_paise = o.amount_paise;
+      AND p.order_number = o.order_number AND p.environment = o.environment
+      AND pays_order(p.is_whole, p.amount_paise, o.amount_paise);
   END IF;
   IF p_movement IN ('release', 'refund') THEN
     is_owed := is_refund_owed(o.order_number, o.gateway, o.gateway_payment_id);
   END IF;
-  RETURN jsonb_build_object('isCaptured', coalesce(is_captured, false), 'paymentUtr', utr,
+  RETURN jsonb_build_object('paysOrder', coalesce(is_paid, false), 'paymentUtr', utr,
     'reversedPaise', o.reversed_paise, 'isRefundOwed', is_owed, 'openSessionId', o.open_session_id,
     -- Only a step that cancels shows it.
     'surplus', CASE WHEN takes_payment(o.status) THEN (SELECT jsonb_build_object('refundAmountPaise', s.amount_paise,
       'refundReason', s.reason, 'refundProcessedAt', s.processed_at) FROM shown_surplus_of(o.order_number) s) END);
 END $$;
 
--- Records one step of an order atomically, once for each step number: the row, the timeline, the
--- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
--- every condition is checked on current data and concurrent writers come before or after it. For
--- the parameters see src/orders/steps/record-step.ts.
+-- Records one step of an order atomically, once for each step number. It locks the order's row first, so that every
+-- condition is checked on current data and concurrent writers come before or after it. It writes the order's row
+-- (write_order), its dispute, the end of its session (029) and of the command (015), the timeline with the webhook event and
+-- its delivery (insert_step, 038), the ledger line (036) and the mails. Triggers number the event and count the order.
 CREATE FUNCTION record_step(
   p_order_number text,
-  p_step jsonb,        -- as the workflow made it
+  p_step jsonb,        -- the whole step
   p_command_id text,   -- null when no command has caused it
+  p_command_type text, -- see command_type_of
   p_requires text[],   -- the domain's Requirements
   p_answers jsonb,     -- for no_answer_waiting: see waiting_answer_of
   p_columns jsonb,     -- columns of orders that change
@@ -94,9 +94,9 @@ DECLARE
   beside jsonb;
   number CONSTANT integer := (p_step->>'number')::integer;
   kind CONSTANT text := p_step->>'kind';
-  -- A step that begins to close a session has the id of its cancel in itself, because the step that cancels stores it.
-  -- A step beside the closing has that id in itself, too, and needs its own.
-  of_command CONSTANT text := coalesce(p_command_id,
+  -- What asked for the step: see PendingOperation in src/domain/order.ts. Only p_command_id is written with it. A step
+  -- beside the closing has the cancel's id in itself, too, and needs its own.
+  asked_by CONSTANT text := coalesce(p_command_id,
     CASE WHEN kind = 'CLOSING_PAYMENT' THEN p_step#>>'{pendingOperation,commandId}' END);
   unmet jsonb;
   is_by_command boolean := false;
@@ -117,16 +117,21 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'row_behind', 'stepNumber', o.step_number);
   END IF;
   IF EXISTS (SELECT FROM order_steps
-      WHERE order_number = p_order_number AND command_id = of_command) THEN
+      WHERE order_number = p_order_number AND command_id = asked_by) THEN
     RETURN '{"outcome": "repeated"}';
   END IF;
 
   changed := jsonb_populate_record(o, p_columns);
+  -- This step records the dispute that waits.
+  IF p_command_id = o.waiting_dispute_id THEN
+    changed.waiting_dispute_id := NULL;
+    changed.waiting_dispute_received_at := NULL;
+  END IF;
   beside := beside_step(o, p_gateway, changed.gateway_payment_id, p_movement);
-  IF kind = 'PAYMENT_SUCCESS' AND NOT (beside->'isCaptured')::boolean THEN
+  IF kind = 'PAYMENT_SUCCESS' AND NOT (beside->'paysOrder')::boolean THEN
     RETURN '{"outcome": "payment_not_captured"}';
   END IF;
-  unmet := unmet_requirement(o, kind, of_command, p_answers, p_requires);
+  unmet := unmet_requirement(o, kind, asked_by, p_command_type, p_answers, p_requires);
   IF unmet IS NOT NULL THEN
     IF unmet->>'outcome' = 'release_waits' THEN
       UPDATE orders SET release_tried_for = completes_at

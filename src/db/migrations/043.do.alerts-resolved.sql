@@ -33,19 +33,22 @@ UNION ALL
 SELECT alert_id, 'the payment was refunded'
 FROM open JOIN shared.surplus_refunds s ON s.gateway = open.gateway AND s.gateway_payment_id = id
 WHERE kind IN ('gateway_refused', 'surplus_capture', 'wrong_amount', 'refund_failed')
-  AND (s.processed_at IS NOT NULL OR s.settled_paise IS NOT NULL)
+  -- That a refund has failed is raised before it is booked back, and the gateway may refuse to say whether it has.
+  AND (s.processed_at > CASE WHEN kind IN ('refund_failed', 'gateway_refused') THEN last_at ELSE '-infinity' END
+    OR s.settled_paise IS NOT NULL)
 UNION ALL
 SELECT alert_id, 'all of the payment was refunded'
 FROM open JOIN shared.payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
 WHERE kind = 'unfit_capture' AND p.is_wholly_refunded
 UNION ALL
 SELECT alert_id, 'all of the payment was refunded'
-FROM open JOIN shared.payments p
-  ON p.gateway = details->>'gateway' AND p.gateway_payment_id = details->>'gatewayPaymentId'
-WHERE kind = 'refunded_at_gateway' AND p.is_wholly_refunded
+FROM open JOIN shared.orders o ON o.order_number = subject
+WHERE open.kind = 'refunded_at_gateway' AND (
   -- An order that still counts on the payment needs a settlement.
-  AND NOT EXISTS (SELECT FROM shared.orders o WHERE o.order_number = p.order_number
-    AND o.gateway_payment_id = p.gateway_payment_id AND o.status <> 'REFUNDED')
+  SELECT bool_and(p.is_wholly_refunded
+    AND (o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id OR o.status = 'REFUNDED'))
+  FROM shared.gateway_reversals r JOIN shared.payments p USING (gateway, gateway_payment_id)
+  WHERE r.order_number = o.order_number AND r.kind = 'refund' AND r.blocks_release)
 UNION ALL
 SELECT alert_id, 'no reversal at the gateway is left'
 FROM open JOIN shared.orders o ON o.order_number = subject
@@ -57,7 +60,7 @@ UNION ALL
 SELECT alert_id, 'nothing of it is left to refund'
 FROM open JOIN shared.payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
   JOIN shared.orders o ON o.order_number = p.order_number AND o.gateway_payment_id = p.gateway_payment_id
-WHERE kind = 'refund_failed' AND o.refund_processed_at IS NOT NULL
+WHERE kind = 'refund_failed' AND o.refund_processed_at > last_at
 UNION ALL
 SELECT alert_id, 'a payment session has opened'
 FROM open WHERE kind IN ('session_refused', 'no_gateway') AND EXISTS (

@@ -11,6 +11,7 @@ import { retryGatewayCalls } from '../../payments/gateway/gateway-calls.ts';
 import {
   consequenceOfDecision,
   consequenceOfSettlement,
+  findOrderToSettle,
   findSurplusToSettle,
   NOT_CHECKED,
 } from '../../payments/operators/consequences.ts';
@@ -106,7 +107,9 @@ ${ALONE_NOTES}`,
       const outcome = released ? 'released' : wanted;
       const notChecked = flags['not-checked'];
       const { sql } = service;
-      const found = await findOrderAnywhere(sql, orderNumber);
+      const gateways = await service.gateways();
+      const given = { ...(await operatorDeps(service)), gateways };
+      const found = await findOrderToSettle(given, orderNumber, outcome);
       const surplus = await findSurplusToSettle(sql, found, outcome);
       const asked = { orderNumber, outcome, reference, reason, notChecked, surplus } as const;
       await service.confirm(flags.yes, async () => {
@@ -121,9 +124,7 @@ ${ALONE_NOTES}`,
       });
       const { merchantId } = found;
       const by = await actAlone({ kind: 'order.settle', subject: orderNumber, merchantId });
-      const gateways = await service.gateways();
-      const deps = { ...(await operatorDeps(service)), gateways, ...by };
-      const { order, warning } = await settleOutside(deps, asked);
+      const { order, warning } = await settleOutside({ ...given, ...by }, asked);
       const { status, amountPaise } = order;
       return { data: { orderNumber, status, amountPaise, reference: reference ?? null, warning } };
     },
@@ -174,18 +175,21 @@ async function recoverAll(service: AdminService, since: Date): Promise<CommandRe
   const { sql, log } = service;
   const deps = { sql, log, workflows: await service.workflows() };
   const gateways = await service.gateways();
-  const { compared, woken } = await compareOrders(deps, { changedSince: since });
-  const unsent = await wakeOrdersWithWebhooks(deps);
+  const { compared, woken, failed: notWoken } = await compareOrders(deps, { changedSince: since });
+  const { unsent, failed: notSent } = await wakeOrdersWithWebhooks(deps);
   const lost = await alertLostOrders(deps, since);
   const sessions = await recoverPayments({ ...deps, gateways }, since.getTime());
+  const failed = notWoken + notSent + sessions.failed;
   const text = facts({
     compared,
     woken,
     'With unsent webhooks': unsent,
     'Lost by the database': lost,
-    'Payment sessions checked': sessions,
+    'Payment sessions checked': sessions.listed,
+    'Failed, to be repeated': failed,
   });
-  return { data: { compared, woken, unsent, lost, sessions }, text };
+  const data = { compared, woken, unsent, lost, sessions: sessions.listed, failed };
+  return { data, text, failed: failed > 0 };
 }
 
 /** The dependencies of the operators' commands on orders. */

@@ -1,3 +1,4 @@
+import { isLostTypesQuery } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import { GatewayRefused, GatewayUnavailable } from '../../payments/gateway/gateway.ts';
 import { OrderNotNotifiedError } from '../../payments/settlement/settle-outside.ts';
@@ -60,6 +61,9 @@ export async function adminMain(
   program: AdminProgram = IMAGE_PROGRAM,
 ): Promise<void> {
   const say = (line: string) => void process.stderr.write(`${line}\n`);
+  process.on('unhandledRejection', (error) => {
+    if (!isLostTypesQuery(error)) throw error;
+  });
   const args = process.argv.slice(2);
   const { stdout, stderr, exitCode } = await runAdmin(args, findSettings, { program, say });
   // A reader that closes the pipe early, such as head, is not an error.
@@ -143,7 +147,9 @@ function helpFor(program: AdminProgram, noun = '', verb = ''): string {
   throw new UsageError(`there is no command ${typed}${known === '' ? '' : `, only ${known}`}`);
 }
 
-const UNREACHABLE = /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|CONNECT_TIMEOUT|CONNECTION_/;
+/** Codes of Node, of postgres.js, and of a PostgreSQL that starts or stops. */
+const UNREACHABLE =
+  /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|CONNECT_TIMEOUT|CONNECTION_|57P0[1-3]/;
 /** PostgreSQL's code for a table that does not exist. */
 const UNDEFINED_TABLE = '42P01';
 

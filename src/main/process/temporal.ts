@@ -6,11 +6,11 @@ import { temporalServerOf, type Config } from '../../config.ts';
 import { SetupError } from '../../setup-error.ts';
 import { connectTemporal, usesTls, type TemporalServer } from '../../temporal/client.ts';
 
-/** A server that is away is no fault of the settings: the connection is tried again later. */
+/**
+ * A server that is away is no fault of the settings: the connection is tried again later. Also the longest wait for the
+ * first frame, which some proxies send only after the client's.
+ */
 const HANDSHAKE_TIMEOUT_MS = 5000;
-
-/** With TLS 1.3 a server refuses a client's certificate after the handshake of the client. */
-const REFUSAL_TIMEOUT_MS = 1000;
 
 function placeOf(address: string): { host: string; port: number } {
   const separator = address.lastIndexOf(':');
@@ -43,8 +43,7 @@ interface HandshakeError extends NodeJS.ErrnoException {
 function handshakeError(socket: TLSSocket): Promise<HandshakeError | undefined> {
   return new Promise((resolve) => {
     socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () => resolve(undefined));
-    socket.on('secureConnect', () => socket.setTimeout(REFUSAL_TIMEOUT_MS));
-    // The first frame of HTTP/2.
+    // The first frame of HTTP/2. With TLS 1.3 a server refuses a client's certificate after the client's handshake.
     socket.on('data', () => resolve(undefined));
     socket.on('error', resolve);
     socket.on('close', () => resolve(undefined));

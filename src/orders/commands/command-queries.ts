@@ -92,7 +92,7 @@ const MOVED_OFTEN = `This sandbox order has been moved ${MOST_MOVES} times; crea
 export const newCommandId = (): string => `cmd_${ulid()}`;
 
 /** The id of a request's command: a new one unless the client gave a key. */
-export const commandIdOf = (operation: string, key: string | undefined): string | CommandKey =>
+export const newIdOrKey = (operation: string, key: string | undefined): string | CommandKey =>
   key === undefined ? newCommandId() : { operation, key };
 
 /**

@@ -11,7 +11,7 @@ import {
   replayMessage,
 } from '../../http/input/idempotency-key.ts';
 import type { GivenCommand } from '../commands/command-queries.ts';
-import { commandIdOf } from '../commands/command-queries.ts';
+import { newIdOrKey } from '../commands/command-queries.ts';
 import type { CreateOrderDeps } from '../commands/create-order.ts';
 import { orderErrors } from '../lists/find-orders.ts';
 import { EXAMPLE_ORDERS } from './examples.ts';
@@ -96,7 +96,7 @@ export function commandRoute(
     const given = {
       orderNumber: params.id,
       owner: { merchantId: merchant.id, environment },
-      commandId: commandIdOf(action, headers['Idempotency-Key']),
+      commandId: newIdOrKey(action, headers['Idempotency-Key']),
       actor: { name: `key:${merchant.apiKey}`, address },
     };
     const result = await carryOut(given, body);

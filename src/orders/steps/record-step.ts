@@ -4,7 +4,7 @@ import type { Sql } from '../../db/client.ts';
 import { json, jsonRow } from '../../db/client.ts';
 import type { StepKind } from '../../domain/index.ts';
 import { answersOf, PAID_STATUSES } from '../../domain/index.ts';
-import type { LeasedDelivery, StepWebhook, WebhookSending } from './step-webhook.ts';
+import type { LeasedDelivery, StepWebhook, FirstAttempt } from './step-webhook.ts';
 import { webhookOf } from './step-webhook.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { OrderMailDeps, OutgoingOrderMail, WrittenMail } from '../mails/step-mails.ts';
@@ -35,7 +35,7 @@ interface StepWriterDeps {
   sql: Sql;
   present: PresentOrder;
   orderMails?: OrderMailDeps | undefined;
-  sending: WebhookSending;
+  firstAttempt: FirstAttempt;
 }
 
 export type StepWriter = (input: RecordStepInput) => Promise<StepResult>;
@@ -65,7 +65,7 @@ type StepResult =
     });
 
 async function writeStep(deps: StepWriterDeps, given: RecordStepInput): Promise<StepResult> {
-  const { sql, present, orderMails, sending } = deps;
+  const { sql, present, orderMails, firstAttempt } = deps;
   const before = await readContext(sql, given);
   const input = chosenStep(given, before.openSessionId);
   const { orderNumber, step, requires = [] } = input;
@@ -78,30 +78,31 @@ async function writeStep(deps: StepWriterDeps, given: RecordStepInput): Promise<
     isByOperator: isOperator(before.commandActor),
   };
   const mails = orderMails ? mailsOfStep(orderMails, after, step, circumstances) : [];
-  const webhook = webhookOf(after, step, { present, ...sending });
+  const webhook = webhookOf(after, step, { present, ...firstAttempt });
   const answers = requires.includes('no_answer_waiting') ? json(sql, answersOf(before)) : null;
   const details = detailsOf(before, input);
-  // Only a choice between two steps depends on the session, which the buyer may replace at any time.
+  // Only a choice between two steps depends on the session, which the buyer may replace at any time. A key that is left
+  // out is not compared (`@>`).
   const seen = given.ifNoSessionOpen ? before.seen : { ...before.seen, openSessionId: undefined };
   const askedAtMs = performance.now();
-  const [row] = await sql<{ result: WrittenStep | NotRecorded | { outcome: 'row_changed' } }[]>`
+  const [row] = await sql<[{ result: WrittenStep | NotRecorded | { outcome: 'row_changed' } }]>`
     SELECT record_step(
-      ${orderNumber},
-      ${json(sql, step)},
+      p_order_number => ${orderNumber},
+      p_step => ${json(sql, step)},
       -- A payment by the sandbox's helper has the id of its command, so that a repeat finds the step.
-      ${input.commandId ?? before.payCommandId},
-      ${[...requires]}::text[],
-      ${answers},
-      ${jsonRow(sql, columns)},
-      ${dispute ? jsonRow(sql, dispute) : null},
-      ${input.payment?.gateway ?? null},
-      ${MOVEMENTS[step.kind] ?? null},
-      ${json(sql, seen)},
-      ${details && json(sql, details)},
-      ${webhook ? jsonRow(sql, webhook) : null},
-      ${mails.length > 0 ? sql.json(mailRows(mails)) : null}
+      p_command_id => ${input.commandId ?? before.payCommandId},
+      p_command_type => ${input.commandType ?? null},
+      p_requires => ${[...requires]}::text[],
+      p_answers => ${answers},
+      p_columns => ${jsonRow(sql, columns)},
+      p_dispute => ${dispute ? jsonRow(sql, dispute) : null},
+      p_gateway => ${input.payment?.gateway ?? null},
+      p_movement => ${MOVEMENTS[step.kind] ?? null},
+      p_seen => ${json(sql, seen)},
+      p_details => ${details && json(sql, details)},
+      p_event => ${webhook ? jsonRow(sql, webhook) : null},
+      p_mails => ${mails.length > 0 ? sql.json(mailRows(mails)) : null}
     ) AS result`;
-  if (!row) throw new Error('record_step returned no row');
   const { result } = row;
   if (result.outcome === 'row_changed') return writeStep(deps, given);
   if (result.outcome !== 'recorded') return result;
@@ -125,7 +126,7 @@ function leasedDelivery(
   return { ...event, ...endpoint, token, askedAtMs, databaseNow: new Date(databaseNow) };
 }
 
-/** Chooses the step to record, by whether a session is open. The id of a cancel belongs to the step that cancels. */
+/** Chooses the step to record, by whether a session is open; of a cancel's id see PendingOperation. */
 function chosenStep(
   { ifNoSessionOpen, ...own }: RecordStepInput,
   openSessionId: string | null,

@@ -1,6 +1,6 @@
 import type { RecordStepInput } from '../../contracts/activities.ts';
 import type { PendingOperation, RefundReason, Step } from '../../domain/index.ts';
-import { isDisputed, statusesThatTake } from '../../domain/index.ts';
+import { isDisputed, isFinal, statusesThatTake } from '../../domain/index.ts';
 import type { DisputeEnding } from './disputes.ts';
 import type { MailReader } from '../../merchants/public.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
@@ -70,12 +70,16 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
     ...paymentColumns(before, input),
     ...cancellationColumns(before, step),
     ...refundColumns(before, step),
-    ...(!statusesThatTake('dispute').includes(step.status) && {
+    ...(endsWaitingDispute(input) && {
       waitingDisputeId: null,
       waitingDisputeReceivedAt: null,
     }),
   };
 }
+
+/** A step that is written again, after a restore, says nothing of another dispute that was received since. */
+const endsWaitingDispute = ({ step, isRewritten = false }: RecordStepInput): boolean =>
+  !statusesThatTake('dispute').includes(step.status) && (!isRewritten || isFinal(step.status));
 
 /** Sets `openSessionId` only to clear it, because the API may have opened another session since the read. */
 function paymentColumns(before: StepContext, { step, payment }: RecordStepInput) {

@@ -55,8 +55,8 @@ function ulidOf(orderNumber: string, { number, kind, atMs }: Step): string {
   );
 }
 
-/** Who sends the webhook of a step. */
-export interface WebhookSending {
+/** For how long the caller leases a new delivery for its first attempt, and when the sweep takes over. */
+export interface FirstAttempt {
   /** After this time the sweep wakes the order, unless the webhook has ended. */
   wakeAfterMs: number;
   /** For how long the caller leases the delivery, to make its first attempt. Absent: it makes none. */
@@ -72,7 +72,7 @@ export interface WebhookSending {
 export function webhookOf(
   after: StepContext,
   step: Step,
-  { present, wakeAfterMs, leaseMs }: WebhookSending & { present: PresentOrder },
+  { present, wakeAfterMs, leaseMs }: FirstAttempt & { present: PresentOrder },
 ) {
   const reason = textIn(after, 'reason') ?? NO_REASON_GIVEN;
   const failure = step.kind === 'PAYMENT_FAILED' ? { payment_failure: { reason } } : undefined;

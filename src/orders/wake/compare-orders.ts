@@ -1,6 +1,7 @@
 import type { AlertDeps } from '../../alerts/alerts.ts';
-import { clearAlertsOfRange } from '../../alerts/alerts.ts';
+import { clearAlert, openSubjects } from '../../alerts/alerts.ts';
 import type { Sql } from '../../db/client.ts';
+import { databaseTime } from '../../db/client.ts';
 import type { OrderStatus } from '../../domain/index.ts';
 import { isFinal } from '../../domain/index.ts';
 import { forEachOrder } from '../../for-each-order.ts';
@@ -31,9 +32,15 @@ export type Difference = { orderNumber: string } & (
 interface ComparedPage {
   /** The last order number of the range. */
   after: string;
-  running: string[];
+  running: { orderNumber: string }[];
   compared: number;
   differences: Difference[];
+  /** The orders with an alert about a missing workflow that were compared and do not differ. */
+  found: string[];
+  /** The database's time from before Temporal was asked for each workflow. */
+  askedAt: string;
+  /** How many orders could not be compared. */
+  failed: number;
 }
 
 /** The progress of a comparison. The worker stores it as a heartbeat and resumes from it. */
@@ -42,6 +49,8 @@ export interface Comparison {
   after: string;
   compared: number;
   woken: number;
+  /** How many comparisons and wakes have failed. */
+  failed: number;
 }
 
 type CompareDeps = Pick<AlertDeps, 'sql' | 'log'> & { workflows: OrderWorkflows };
@@ -64,20 +73,31 @@ export async function compareOrders(
   } = {},
 ): Promise<Comparison> {
   const { onPage, changedSince } = options;
-  let comparison = options.from ?? { after: '', compared: 0, woken: 0 };
+  let comparison = options.from ?? { after: '', compared: 0, woken: 0, failed: 0 };
   for await (const page of comparedPages(deps, comparison.after)) {
-    let { woken } = comparison;
-    const repair = async (difference: Difference) => {
-      if (difference.kind === 'no_row') {
-        return alertWithoutRow(deps, difference.orderNumber, 'runs');
-      }
-      await wakeOrder(deps, difference.orderNumber);
+    let { woken, failed } = comparison;
+    const wake = async (orderNumber: string) => {
+      await wakeOrder(deps, orderNumber);
       woken += 1;
     };
-    await clearMissing(deps.sql, comparison.after, page);
-    await forEach(deps, page.differences, repair);
-    if (changedSince) woken += await wakeChanged(deps, page.running, changedSince);
-    comparison = { after: page.after, compared: comparison.compared + page.compared, woken };
+    const repair = ({ orderNumber, kind }: Difference) =>
+      kind === 'no_row' ? alertWithoutRow(deps, orderNumber, 'runs') : wake(orderNumber);
+    const { found, askedAt } = page;
+    await clearAlert(deps.sql, 'workflow_missing', found, 'its workflow runs', { before: askedAt });
+    failed += page.failed + (await forEach(deps, page.differences, repair));
+    if (changedSince) {
+      failed += await forEach(deps, page.running, async ({ orderNumber }) => {
+        const changedAt = await deps.workflows.lastChangedAt(orderNumber);
+        // Undefined: a restored Temporal has lost the workflow, and still lists it.
+        if (changedAt === undefined || changedAt >= changedSince) await wake(orderNumber);
+      });
+    }
+    comparison = {
+      after: page.after,
+      compared: comparison.compared + page.compared,
+      woken,
+      failed,
+    };
     await onPage?.(comparison);
   }
   return comparison;
@@ -101,13 +121,10 @@ export async function listDifferences(
   return { compared, differences: found };
 }
 
-/** Clears the alerts about missing workflows of the page's orders that do not differ. */
-function clearMissing(sql: Sql, after: string, { after: upTo, differences }: ComparedPage) {
-  const except = differences.map(({ orderNumber }) => orderNumber);
-  return clearAlertsOfRange(sql, 'workflow_missing', { after, upTo, except }, 'its workflow runs');
-}
-
-/** Temporal's list is eventually consistent, so each difference is checked again by asking for the workflow itself. */
+/**
+ * Temporal's list is eventually consistent, so the workflow itself is asked for before an order counts as one that
+ * differs, or as one whose missing workflow runs again.
+ */
 async function* comparedPages(
   deps: CompareDeps,
   from: string,
@@ -118,19 +135,25 @@ async function* comparedPages(
     const open = await listOpenOrders(deps.sql, after);
     const upTo = open.length < ORDERS_PER_PAGE ? END : (open.at(-1)?.orderNumber ?? END);
     const running = await deps.workflows.listRunning(after, upTo);
+    const askedAt = await databaseTime(deps.sql);
+    const missed = new Set(await openSubjects(deps.sql, 'workflow_missing', { after, upTo }));
     const openNumbers = new Set(open.map(({ orderNumber }) => orderNumber));
-    const others = [...running.keys()].filter((orderNumber) => !openNumbers.has(orderNumber));
+    const others = [...new Set([...running.keys(), ...missed])].filter((n) => !openNumbers.has(n));
     const rows = [...open, ...(await findOrders(deps.sql, others))];
     const statuses = new Map(rows.map(({ orderNumber, status }) => [orderNumber, status]));
+    const agrees = (number: string) =>
+      statuses.has(number) && running.get(number) === statuses.get(number) && !missed.has(number);
     const suspects = [...openNumbers, ...others]
-      .filter((number) => !statuses.has(number) || running.get(number) !== statuses.get(number))
+      .filter((number) => !agrees(number))
       .map((orderNumber) => ({ orderNumber }));
     const differences: Difference[] = [];
+    const found: string[] = [];
     const failures: unknown[] = [];
     await forEach(deps, suspects, async ({ orderNumber }) => {
       try {
         const difference = await differenceOf(deps, orderNumber);
         if (difference) differences.push(difference);
+        else if (missed.has(orderNumber)) found.push(orderNumber);
       } catch (error) {
         failures.push(error);
         throw error;
@@ -139,9 +162,12 @@ async function* comparedPages(
     if (failsOnError && failures.length > 0) throw failures[0];
     yield {
       after: upTo,
-      running: open.map(({ orderNumber }) => orderNumber).filter((number) => running.has(number)),
+      running: open.filter(({ orderNumber }) => running.has(orderNumber)),
       compared: open.length,
       differences: differences.toSorted((a, b) => (a.orderNumber < b.orderNumber ? -1 : 1)),
+      found,
+      askedAt,
+      failed: failures.length,
     };
     after = upTo;
   }
@@ -187,33 +213,23 @@ export async function differenceOf(
   return { orderNumber, kind: found.state, status: row.status };
 }
 
-async function wakeChanged(deps: WakeDeps, orderNumbers: string[], since: Date): Promise<number> {
-  let woken = 0;
-  const running = orderNumbers.map((orderNumber) => ({ orderNumber }));
-  await forEach(deps, running, async ({ orderNumber }) => {
-    const changedAt = await deps.workflows.lastChangedAt(orderNumber);
-    if (changedAt === undefined || changedAt < since) return;
-    await wakeOrder(deps, orderNumber);
-    woken += 1;
-  });
-  return woken;
-}
-
 /**
  * Wakes every order with a webhook to send, because a restored database may not know that it was accepted.
  */
-export async function wakeOrdersWithWebhooks(deps: WakeDeps): Promise<number> {
+export async function wakeOrdersWithWebhooks(
+  deps: WakeDeps,
+): Promise<{ unsent: number; failed: number }> {
   const orders = await deps.sql<{ orderNumber: string }[]>`
     SELECT DISTINCT e.order_number FROM shared.webhook_deliveries d JOIN shared.order_events e USING (event_id)
     WHERE d.state = 'PENDING'`;
-  await forEach(deps, orders, ({ orderNumber }) => wakeOrder(deps, orderNumber));
-  return orders.length;
+  const failed = await forEach(deps, orders, ({ orderNumber }) => wakeOrder(deps, orderNumber));
+  return { unsent: orders.length, failed };
 }
 
 function forEach<Item extends { orderNumber: string }>(
   { log }: Pick<AlertDeps, 'log'>,
   items: readonly Item[],
   work: (item: Item) => Promise<unknown>,
-): Promise<void> {
+): Promise<number> {
   return forEachOrder(items, work, { log, concurrency: CONCURRENT_ORDERS });
 }

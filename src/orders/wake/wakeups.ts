@@ -89,6 +89,7 @@ async function postpone(sql: Sql, { orderNumber, causes, causeIds }: DueOrder): 
     ), deliveries AS (
       SELECT d.delivery_id, e.at FROM shared.webhook_deliveries d JOIN shared.order_events e USING (event_id)
       WHERE d.delivery_id = ANY (${causeIds}) AND d.state = 'PENDING'
+        AND coalesce(d.wake_at, d.next_attempt_at + interval '1 hour') <= service_now()
       FOR UPDATE OF d SKIP LOCKED
     ), postponed AS (
       UPDATE webhook_deliveries d SET wake_at = ${dueAfter(sql, sql`seen.at`)}
@@ -100,7 +101,7 @@ async function postpone(sql: Sql, { orderNumber, causes, causeIds }: DueOrder): 
     RETURNING w.cause::text AS cause, w.cause_id, w.due_at::text AS due_at`;
 }
 
-/** Removes lines, unless an equal command has renewed them meanwhile: its step may come after the wake. */
+/** Removes lines, unless they have been renewed meanwhile: what they are about may have come after the wake. */
 async function remove(sql: Sql, orderNumber: string, lines: readonly Line[]): Promise<void> {
   await sql`
     DELETE FROM order_wakeups w

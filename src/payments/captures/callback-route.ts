@@ -120,7 +120,7 @@ async function receive(
     if (callback.event === null) return storeMalformed(deps, from, callback.eventId, body);
     const { event } = callback;
     const { eventId, name } = event;
-    const written = { ...from, eventId, event: name, body, reports: reportedBy(event) };
+    const written = { ...from, eventId, event: name, body, reports: reportOf(event) };
     const storedAt = await writeCallback(deps.sql, written);
     if (storedAt === undefined) return;
     stored.resolve();
@@ -135,7 +135,7 @@ async function receive(
 }
 
 /** What the database may know already, or keeps as unconfirmed. */
-function reportedBy(event: GatewayEvent): NewCallback['reports'] {
+function reportOf(event: GatewayEvent): NewCallback['reports'] {
   const { type } = event;
   if (type === 'session_closed') return { type, gatewaySessionId: event.gatewaySessionId };
   if (type === 'payment') {
@@ -184,6 +184,7 @@ async function processEvent(
       const { gatewayPaymentId } = payment;
       if (isCaptured(payment)) {
         const reported = { ...at, gatewayPaymentId, gatewaySessionId };
+        // The gateway is asked after this time: the answer confirms this callback and earlier ones, and none that came since.
         return confirmPayment(deps, { ...reported, askedAt: storedAt });
       }
       await recordPayment(deps, { at, payment, gatewaySessionId });

@@ -27,7 +27,6 @@ export interface ReturnedPayment {
 export interface RecordedCapture {
   orderNumber: string;
   merchantId: string;
-  isTaken: boolean;
   fits: boolean;
   /** What the caller does next, for which it has claimed the capture. `notify` only if it fits. */
   next: 'notify' | 'refund' | 'alert' | null;
@@ -39,7 +38,7 @@ export async function writeCapture(
   { at, payment, gatewaySessionId = null, askedAt, wasTaken = false }: ReturnedPayment,
 ): Promise<RecordedCapture | undefined> {
   const [row] = await sql<RecordedCapture[]>`
-    SELECT order_number, merchant_id, is_taken, fits, next
+    SELECT order_number, merchant_id, fits, next
     FROM write_capture(${at.gateway}, ${at.environment},
       ${jsonRow(sql, { ...payment, gatewaySessionId, askedAt })}, ${wasTaken})
     WHERE order_number IS NOT NULL`;

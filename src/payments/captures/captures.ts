@@ -1,12 +1,13 @@
 import { raiseAlert } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import { databaseTime } from '../../db/client.ts';
+import { statusesThatTake } from '../../domain/index.ts';
 import { addRequestFields } from '../../http/request-context.ts';
 import { findCarriedOut, signalOrder, writeCommand } from '../../orders/public.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { GatewaySession } from '../gateway/gateway-objects.ts';
 import { GatewayUnavailable, PILOT_ORDER_NUMBER } from '../gateway/gateway.ts';
-import { isCaptured } from '../gateway/gateway-objects.ts';
+import { isCaptured, isDeclined } from '../gateway/gateway-objects.ts';
 import type { GatewayDeps, GatewayRef } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import type { PaymentAt, RecordedCapture, ReturnedPayment } from './capture-queries.ts';
@@ -67,13 +68,11 @@ export async function recordCapture(
   const { at, payment } = report;
   const recorded = await writeToItsOrder(deps, report);
   if (!recorded) return undefined;
-  const { orderNumber, merchantId, isTaken, next } = recorded;
+  const { orderNumber, merchantId, next } = recorded;
   addRequestFields({ orderNumber, merchantId });
   const { gatewayPaymentId, currency, amountPaise, refundedPaise, status } = payment;
   // The callbacks of its refunds may have been lost.
-  if (refundedPaise > 0 && (isTaken || next === 'alert')) {
-    await recordRefundsOf(deps, at, gatewayPaymentId);
-  }
+  if (refundedPaise > 0) await recordRefundsOf(deps, at, gatewayPaymentId);
   const ref: PaymentRef = { gateway: at.gateway, gatewayPaymentId };
   if (next === 'refund') await deps.workflows.startSurplusRefund(ref);
   if (next === 'alert') {
@@ -139,7 +138,7 @@ async function recordFailure(deps: CaptureDeps, report: ReturnedPayment): Promis
   // Written also without a reason, because the erasure of an order finds the payment's id in its commands.
   const body = reason ? { reason } : {};
   const origin = { actor: { name: 'gateway', address: null }, reason: reason ?? '' };
-  const isTaken = order.status === 'ACCEPTED';
+  const isTaken = statusesThatTake(name).includes(order.status);
   const state = isTaken ? 'WAITING' : 'DONE';
   await writeCommand(deps.sql, { ...command, name, body, origin, state });
   if (!isTaken || (await findCarriedOut(deps.sql, command))) return;
@@ -157,7 +156,7 @@ interface SessionToRecord {
  * Fetches the payments of a session from the gateway and records each of them.
  *
  * @returns `captured` if a payment is captured; `authorized` if one may still be captured; `none` if the session has
- * no payment, not even a failed one
+ * no payment but declined ones
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function recordSessionPayments(
@@ -172,7 +171,7 @@ export async function recordSessionPayments(
   }
   if (payments.some(isCaptured)) return 'captured';
   if (payments.some(({ status }) => status === 'authorized')) return 'authorized';
-  return payments.length > 0 ? 'unpaid' : 'none';
+  return payments.every(isDeclined) ? 'none' : 'unpaid';
 }
 
 /**

@@ -231,11 +231,16 @@ export async function reopenHold(
   return row?.orderNumber;
 }
 
-/** Finds the order to whose merchant a payment was released. */
-export async function findReleased(sql: Sql, { gateway, gatewayPaymentId }: PaymentRef) {
+/** Finds the order to whose merchant a payment was released with this transfer. */
+export async function findReleased(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+  transferId: string,
+): Promise<string | undefined> {
   const [row] = await sql<{ orderNumber: string }[]>`
     SELECT order_number FROM payments
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND gateway_transfer_id = ${transferId}
       AND last_movement_of(gateway, gateway_payment_id) = 'release'`;
   return row?.orderNumber;
 }

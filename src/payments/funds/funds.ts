@@ -97,13 +97,13 @@ export async function releaseFunds(
   return withMoneyLease(deps.sql, funds, async (lease) => {
     const moved = await findMoved(deps.sql, orderNumber, 'release');
     if (moved) return moved;
-    if (funds.merchantStatus !== 'APPROVED') {
-      throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
-    }
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease, async () => {
       await recordRefundsOf(deps, funds, funds.gatewayPaymentId);
       const [reversal] = await findBlockingReversals(deps.sql, funds);
       if (reversal) throw new ReleaseBlocked(reversal);
+      // The merchant may have been suspended while the gateway was asked.
+      const { merchantId, merchantStatus: status } = await findFunds(deps.sql, orderNumber);
+      if (status !== 'APPROVED') throw new NotYet(`Merchant ${merchantId} is ${status}`);
     });
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
     if (transfer.feePaise !== null && !funds.hasTransferFee) {
@@ -165,10 +165,11 @@ export async function recheckHold(
  */
 export async function recheckTransfer(
   deps: GatewayDeps,
-  { hasFailed, ...payment }: PaymentRef & { hasFailed: boolean },
+  { hasFailed, transferId, ...payment }: PaymentRef & { hasFailed: boolean; transferId: string },
 ): Promise<void> {
   await recheckHold(deps, { ...payment, hasFailed });
-  const orderNumber = hasFailed ? await findReleased(deps.sql, payment) : undefined;
+  // A late report may be about an earlier transfer.
+  const orderNumber = hasFailed ? await findReleased(deps.sql, payment, transferId) : undefined;
   if (orderNumber === undefined) return;
   await raiseAlert(deps, {
     kind: 'gateway_differs',

@@ -7,7 +7,7 @@ import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
 /** A refund by this service that is booked in the ledger. */
-export interface BookedRefund extends GatewayRef, PaymentRef {
+export interface BookedRefund {
   orderNumber: string;
   /** The gateway's id of the refund. Null if the database has lost it. */
   movementId: string | null;
@@ -23,17 +23,21 @@ export async function findBookedRefund(
   { gateway, gatewayPaymentId }: PaymentRef,
 ): Promise<BookedRefund | undefined> {
   const [row] = await sql<BookedRefund[]>`
-    SELECT t.gateway, t.gateway_payment_id, t.environment, t.order_number, t.movement_id
+    SELECT t.order_number, t.movement_id
     FROM shared.ledger_transfers t JOIN shared.orders o USING (order_number)
     WHERE t.gateway = ${gateway} AND t.gateway_payment_id = ${gatewayPaymentId}
       AND t.operation = 'refund'
       AND t.refund_try = refund_try_of(t.gateway, t.gateway_payment_id)
-      AND NOT EXISTS (SELECT FROM outside_settlements x
-        WHERE x.order_number = t.order_number AND o.gateway_payment_id = t.gateway_payment_id)
+      AND NOT (o.gateway_payment_id = t.gateway_payment_id AND is_settled(t.order_number))
       AND NOT EXISTS (SELECT FROM surplus_refunds s
         WHERE s.gateway = t.gateway AND s.gateway_payment_id = t.gateway_payment_id
           AND s.settled_paise IS NOT NULL)`;
   return row;
+}
+
+export async function findPaymentsOf(sql: Sql, orderNumber: string): Promise<PaymentRef[]> {
+  return sql<PaymentRef[]>`
+    SELECT gateway, gateway_payment_id FROM payments WHERE order_number = ${orderNumber}`;
 }
 
 /** Reverses the booking of a refund that failed afterwards. Does nothing if there is no such booking. */

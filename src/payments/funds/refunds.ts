@@ -16,6 +16,7 @@ import {
   bookRefundFailed,
   findBookedRefund,
   findOrderToRefundAgain,
+  findPaymentsOf,
   finishRefundAgain,
   claimSurplus,
   finishSurplus,
@@ -49,9 +50,12 @@ export async function refundOrder(
   return withMoneyLease(deps.sql, funds, async (lease) => {
     const moved = await findMoved(deps.sql, orderNumber, 'refund');
     if (moved) return moved;
-    const reversals = await findBlockingReversals(deps.sql, funds);
-    if (reversals.length > 0 && (await bookEarlierRefund(deps, funds, lease)))
-      return { outcome: 'moved' };
+    let reversals = await findBlockingReversals(deps.sql, funds);
+    if (reversals.length > 0) {
+      if (await bookEarlierRefund(deps, funds, lease)) return { outcome: 'moved' };
+      // That may have recorded more of them.
+      reversals = await findBlockingReversals(deps.sql, funds);
+    }
     const amountPaise = leftToRefund(reversals, funds);
     if (amountPaise <= 0) return { outcome: 'moved' };
     try {
@@ -99,6 +103,19 @@ export async function refundSurplus(
 }
 
 /**
+ * Records what a restored database may not know of an order's payments, and moves no money: that the order cannot take a
+ * capture, or that its refund has failed since. An operator who has sent the money back can settle it then.
+ *
+ * @throws MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
+ */
+export async function recordRefundsOwed(deps: GatewayDeps, orderNumber: string): Promise<void> {
+  for (const payment of await findPaymentsOf(deps.sql, orderNumber)) {
+    await lookAtRefunds(deps, payment);
+    await claimSurplus(deps.sql, payment);
+  }
+}
+
+/**
  * Asks the gateway for the refunds of a payment. It records those that this service did not make, and reverses the
  * booking of this service's refund if it has failed.
  */
@@ -122,10 +139,7 @@ async function lookAtRefunds(deps: GatewayDeps, payment: PaymentRef): Promise<vo
 }
 
 /** A list may lag behind: the refund that is booked must be in it. Its id is not known after a restore. */
-function hasFailed(
-  { movementId }: BookedRefund,
-  ours: readonly Pick<RefundOrChargeback, 'reversalId' | 'state'>[],
-): boolean {
+function hasFailed({ movementId }: BookedRefund, ours: readonly RefundOrChargeback[]): boolean {
   const made =
     movementId === null ? ours : ours.filter(({ reversalId }) => reversalId === movementId);
   return made.length > 0 && made.every(({ state }) => state === 'failed');
@@ -157,13 +171,14 @@ async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<Ou
     // An operator may have settled it before this process got the lease.
     const current = await claimSurplus(deps.sql, surplus);
     if (!current || current.settledPaise !== null) return 0;
-    const { leftPaise: amountPaise } = current;
-    const isReversed = amountPaise < current.amountPaise;
-    if (isReversed && (await bookEarlierRefund(deps, surplus, lease))) return current.amountPaise;
+    let { leftPaise: amountPaise } = current;
+    if (amountPaise < current.amountPaise) {
+      if (await bookEarlierRefund(deps, surplus, lease)) return current.amountPaise;
+      amountPaise = (await claimSurplus(deps.sql, surplus))?.leftPaise ?? 0;
+    }
     if (amountPaise <= 0) return 0;
     // Only an order's own payment is held.
-    const mayBeTransferred = false;
-    await refundAtGateway(deps, surplus, lease, { amountPaise, mayBeTransferred, reason });
+    await refundAtGateway(deps, surplus, lease, { amountPaise, mayBeTransferred: false, reason });
     return amountPaise;
   });
   const refund = { gatewayPaymentId, amountPaise: refundedPaise, reason };

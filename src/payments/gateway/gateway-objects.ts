@@ -45,6 +45,10 @@ export function isCaptured({ status }: GatewayPayment): boolean {
   return status === 'captured' || status === 'refunded';
 }
 
+/** True of a payment that failed and took nothing. An authorised one that is not captured in time fails without a code. */
+export const isDeclined = ({ failure }: GatewayPayment): boolean =>
+  failure !== null && failure.code !== '';
+
 /** The transfer of a payment to the linked account. */
 export interface GatewayTransfer {
   transferId: string;
@@ -106,7 +110,7 @@ export type GatewayEvent = {
   | { type: 'payment'; payment: GatewayPayment; gatewaySessionId: string | null }
   | ({ type: 'session_closed' } & Pick<GatewaySession, 'gatewaySessionId' | 'isPaid'>)
   /** A transfer to a linked account was completed or has failed. */
-  | { type: 'transfer'; gatewayPaymentId: string; hasFailed: boolean }
+  | { type: 'transfer'; transferId: string; gatewayPaymentId: string; hasFailed: boolean }
   | { type: 'refund_or_chargeback'; found: RefundOrChargeback }
   /** An event that the service does not use. */
   | { type: 'ignored' }

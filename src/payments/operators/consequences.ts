@@ -11,7 +11,10 @@ import {
 import { showLedger } from '../../ledger/public.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import { assertMerchantCannotRefund, findOrderAnywhere } from '../../orders/public.ts';
+import { recordRefundsOwed } from '../funds/refunds.ts';
+import type { GatewayDeps } from '../gateway/gateways.ts';
 import { listSurplus } from '../settlement/settlement-queries.ts';
+import { findOutsideSettlement } from './operator-queries.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -125,6 +128,26 @@ export async function findSurplusToSettle(
   return surplus
     .filter(({ isWaiting }) => isWaiting)
     .map(({ gatewayPaymentId }) => gatewayPaymentId);
+}
+
+/**
+ * Finds the order of a settlement. If nothing of it can be settled, the gateway is asked first, because a restored database
+ * may not know what is owed.
+ *
+ * @throws DomainError `ORDER_NOT_FOUND`; GatewayUnavailable, GatewayRefused, MoneyLeaseTaken
+ */
+export async function findOrderToSettle(
+  deps: GatewayDeps,
+  orderNumber: string,
+  asked?: Settlement,
+): Promise<OrderRow> {
+  const order = await findOrderAnywhere(deps.sql, orderNumber);
+  const outcome = asked ?? outcomeOf(order);
+  const canBeSettled = outcome !== undefined && (await canSettle(deps.sql, order, outcome));
+  if (canBeSettled || (await findSurplusToSettle(deps.sql, order, asked)).length > 0) return order;
+  if (await findOutsideSettlement(deps.sql, orderNumber)) return order;
+  await recordRefundsOwed(deps, orderNumber);
+  return findOrderAnywhere(deps.sql, orderNumber);
 }
 
 /** The default outcome: that of the pending operation, or of a refund that has failed. */

@@ -55,7 +55,8 @@ const transferEvent =
   ({ hasFailed }: { hasFailed: boolean }) =>
   (payload: unknown): EventBody => {
     const { transfer } = transferPayloadSchema.parse(payload);
-    return { type: 'transfer', gatewayPaymentId: transfer.entity.source, hasFailed };
+    const { id: transferId, source: gatewayPaymentId } = transfer.entity;
+    return { type: 'transfer', transferId, gatewayPaymentId, hasFailed };
   };
 
 /** The readers of the used events. The payload is a snapshot from the time of the event. */

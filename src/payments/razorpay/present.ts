@@ -44,7 +44,8 @@ export function presentSession(qrCode: QrCode): GatewaySession {
 export function presentPayment(payment: Payment): GatewayPayment {
   const isUncaptured = payment.status === 'refunded' && payment.captured === false;
   const status = isUncaptured ? 'failed' : payment.status;
-  const failure = { code: payment.error_code ?? '', description: payment.error_description ?? '' };
+  const code = isUncaptured ? '' : (payment.error_code ?? '');
+  const failure = { code, description: payment.error_description ?? '' };
   return {
     gatewayPaymentId: payment.id,
     status,

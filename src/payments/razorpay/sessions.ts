@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { GatewayRefused } from '../gateway/gateway.ts';
-import { isCaptured } from '../gateway/gateway-objects.ts';
+import { isCaptured, isDeclined } from '../gateway/gateway-objects.ts';
 import type { OpenSessionInput, PaymentGateway } from '../gateway/gateway.ts';
 import type { GatewayPayment, OpenedSession } from '../gateway/gateway-objects.ts';
 import { gatewayError, valueOf } from './client.ts';
@@ -116,7 +116,7 @@ async function closeQrCode(
   }
   // In Razorpay's samples, the QR code's count of payments is updated later than its list of payments.
   const payments = await paymentsOf(client, 'closeSession', gatewaySessionId, { signal });
-  if (payments.length === 0 && presentSession(qrCode).isPaid) {
+  if (payments.every(isDeclined) && presentSession(qrCode).isPaid) {
     const detail = 'the QR code is paid, and its payment is not listed yet';
     throw gatewayError('closeSession', { kind: 'unknown', detail });
   }

@@ -155,9 +155,9 @@ async function alertOn(
   faults: readonly string[],
   { kind, message, resolved }: Pick<NewAlert, 'kind' | 'message'> & { resolved: string },
 ): Promise<void> {
-  const { gateway, gatewayPaymentId, orderNumber } = payment;
+  const { gateway, gatewayPaymentId, orderNumber, readAt: before } = payment;
   const subject = paymentSubject(payment);
-  if (faults.length === 0) return clearAlert(deps.sql, kind, subject, resolved);
+  if (faults.length === 0) return clearAlert(deps.sql, kind, subject, resolved, { before });
   const fields = { gateway, gatewayPaymentId, orderNumber };
   return raiseAlert(deps, { kind, subject, message: `${message}: ${faults.join('; ')}`, fields });
 }

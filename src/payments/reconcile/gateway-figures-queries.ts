@@ -7,6 +7,8 @@ import type { GatewayRef } from '../gateway/gateways.ts';
 import type { SettledMoney } from '../settlement/settlement-rule.ts';
 
 export interface PaymentFigures extends GatewayRef, PaymentRef {
+  /** The database's time of the reading. */
+  readAt: string;
   orderNumber: string;
   currency: string;
   amountPaise: number;
@@ -98,7 +100,7 @@ export async function writePayout(
 
 const figures = (sql: Sql) => sql`
     SELECT p.gateway, p.gateway_payment_id, p.order_number, p.environment, p.currency,
-      p.amount_paise, p.utr, p.fee_paise, p.transfer_fee_paise, p.linked_account_id,
+      statement_timestamp()::text AS read_at, p.amount_paise, p.utr, p.fee_paise, p.transfer_fee_paise, p.linked_account_id,
       coalesce(l.refunded, 0)::bigint + r.refunded::bigint AS refunded_paise,
       coalesce(l.released, 0)::bigint AS released_paise, l.transfer_without_payout,
       r.reversed::bigint AS reversed_paise,

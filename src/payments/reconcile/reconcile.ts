@@ -122,7 +122,7 @@ function processUntil<Item extends { orderNumber: string }>(
   items: readonly Item[],
   endsAtMs: number,
   work: (item: Item) => Promise<void>,
-): Promise<void> {
+): Promise<number> {
   const isOver = () => performance.now() > endsAtMs;
   return forEachOrder(items, work, { log, concurrency: CONCURRENT_CALLS, isOver });
 }

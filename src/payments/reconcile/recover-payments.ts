@@ -18,18 +18,21 @@ const CONCURRENT_SESSIONS = 8;
  * it would not be found. Idempotent. A session that fails is logged.
  *
  * @param sinceMs a time before the backup was made, in Unix milliseconds
- * @returns how many sessions the gateways listed
+ * @returns how many sessions the gateways listed, and how many of them could not be looked at
  * @throws GatewayUnavailable, GatewayRefused when a gateway does not list its sessions
  */
-export async function recoverPayments(deps: CaptureDeps, sinceMs: number): Promise<number> {
-  let listed = 0;
+export async function recoverPayments(
+  deps: CaptureDeps,
+  sinceMs: number,
+): Promise<{ listed: number; failed: number }> {
+  let [listed, failed] = [0, 0];
   for (const { port, ...at } of deps.gateways.all) {
     const sessions = await port.listSessions(sinceMs);
     listed += sessions.length;
     const options = { log: deps.log, concurrency: CONCURRENT_SESSIONS };
-    await forEachOrder(sessions, (session) => recoverSession(deps, at, session), options);
+    failed += await forEachOrder(sessions, (one) => recoverSession(deps, at, one), options);
   }
-  return listed;
+  return { listed, failed };
 }
 
 async function recoverSession(

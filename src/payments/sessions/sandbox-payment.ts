@@ -20,16 +20,20 @@ import { openSession } from './sessions.ts';
  */
 export function createSandboxPayment(deps: SessionDeps) {
   async function payNow(order: OrderRow, commandId: string): Promise<PaymentRef> {
-    if (!transitionOf(order, 'pay')) throw new DomainError('INVALID_STATE', REFUSALS.pay);
+    if (!transitionOf(order, 'pay')) throw refusalOfPay();
     const { session } = await openSession(deps, order);
     // The gateway's callback may arrive before this request records the capture. The PAID step then still carries
     // out this command.
-    await expectHelperPayment(deps.sql, session.sessionId, commandId);
+    const isExpected = await expectHelperPayment(deps.sql, session.sessionId, commandId);
+    if (!isExpected) throw refusalOfPay();
     const gatewaySessionId = session.gatewaySessionId ?? '';
     const refused = await payAsBuyer(deps.gateways.forOrder(order), gatewaySessionId);
     // A paid session refuses, too: an earlier request of this command may have failed after it had paid.
     const capture = await recordPaid(order, gatewaySessionId);
     if (!capture) throw refused ?? errorOf('GATEWAY_UNAVAILABLE');
+    // Of several commands at the same moment, the PAID step carries out one.
+    const isPaidByThis = await findHelperSession(deps.sql, order.orderNumber, commandId);
+    if (!isPaidByThis) throw refusalOfPay();
     return capture;
   }
 
@@ -75,6 +79,8 @@ async function untilCaptured(
   }
 }
 
+const refusalOfPay = () => new DomainError('INVALID_STATE', REFUSALS.pay);
+
 function isRefusal(error: unknown): boolean {
   return error instanceof DomainError && error.code === 'INVALID_STATE';
 }
@@ -88,7 +94,7 @@ async function payAsBuyer(
     await gateway.payAsBuyer(gatewaySessionId);
     return undefined;
   } catch (error) {
-    if (error instanceof GatewayRefused) return new DomainError('INVALID_STATE', REFUSALS.pay);
+    if (error instanceof GatewayRefused) return refusalOfPay();
     if (error instanceof GatewayUnavailable) throw errorOf('GATEWAY_UNAVAILABLE');
     throw error;
   }

@@ -204,14 +204,21 @@ export async function planNextCheck(
     WHERE session_id = ${sessionId}`;
 }
 
-/** Records the sandbox command that pays this session. The PAID step then carries the command out. */
+/**
+ * Records the sandbox command that pays this session, instead of an earlier one. The PAID step then carries the command
+ * out.
+ *
+ * @returns false if the session has ended: then it keeps the command that has paid it
+ */
 export async function expectHelperPayment(
   sql: Sql,
   sessionId: string,
   commandId: string,
-): Promise<void> {
-  await sql`
-    UPDATE payment_sessions SET pay_command_id = ${commandId} WHERE session_id = ${sessionId}`;
+): Promise<boolean> {
+  const { count } = await sql`
+    UPDATE payment_sessions SET pay_command_id = ${commandId}
+    WHERE session_id = ${sessionId} AND ended_at IS NULL`;
+  return count > 0;
 }
 
 /** Finds the session that a sandbox command pays, and its capture, if that is recorded. */

@@ -105,7 +105,8 @@ async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: strin
     'charged_back',
     'release_blocked',
   ] as const;
-  await clearAlert(sql, kinds, orderNumber, 'the order was settled', actor.name);
+  const clearedBy = actor.name;
+  await clearAlert(sql, kinds, orderNumber, 'the order was settled', { clearedBy });
 }
 
 /** @returns false when the order already has a final status. @throws OrderNotNotifiedError */

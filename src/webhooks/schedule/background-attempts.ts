@@ -59,7 +59,7 @@ export function createBackgroundAttempts(deps: BackgroundAttemptDeps) {
      * The statement of a step leases its delivery to a process that makes the first attempt. After the lease that
      * process must be dead, and the sweep wakes the order.
      */
-    sending: sendsWebhooks
+    firstAttempt: sendsWebhooks
       ? { wakeAfterMs: ATTEMPT_LEASE_MS, leaseMs: ATTEMPT_LEASE_MS }
       : { wakeAfterMs: 0 },
 

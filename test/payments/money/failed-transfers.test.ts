@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
-import { releaseFunds } from '../../../src/payments/funds/funds.ts';
+import { listAlerts } from '../../../src/alerts/alerts.ts';
+import { recheckTransfer, releaseFunds } from '../../../src/payments/funds/funds.ts';
 import { reconcilePayments } from '../../../src/payments/reconcile/reconcile.ts';
-import { madeAtGateway, simulator, setSwitches } from '../../support/gateway.ts';
+import { atRazorpay, madeAtGateway, simulator, setSwitches } from '../../support/gateway.ts';
 import type { Merchant } from '../../support/merchant.ts';
 import { serviceTest } from '../../support/service-test.ts';
 import type { TestService } from '../../support/service.ts';
@@ -102,6 +103,20 @@ test('a transfer that fails after the release is alerted at once', async ({ serv
     return rows.length > 0;
   });
   expect((await order.row()).status).toBe('COMPLETED');
+});
+
+test('a late report that an earlier transfer failed raises no alert about the one that was released', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('DELIVERED');
+  await order.update('advance', { seconds: 24 * 3600 });
+  await order.untilStatus('COMPLETED');
+  const paymentId = await order.paymentId();
+  const report = { transferId: 'trf_earlier', hasFailed: true };
+  await recheckTransfer(service.deps, { ...atRazorpay(paymentId), ...report });
+  const { alerts } = await listAlerts(service.sql, { subject: `razorpay:${paymentId}` }, 1);
+  expect(alerts).toEqual([]);
 });
 
 test('a release whose transfer fails makes one transfer for each failure that is known', async ({

@@ -173,21 +173,27 @@ describe('a refund made at the gateway itself', () => {
     expect(await order.openAlerts()).toEqual(['refunded_at_gateway']);
   });
 
-  test('of a part leaves the rest to a refund of the order', async ({ service, orders }) => {
-    const order = await orders.in('PAID');
-    await loseCallbacks(service);
-    await order.refundInDashboard(PART_PAISE);
-    await order.update('refund');
-    await service.skip(60_000);
-    await order.untilStatus('REFUNDED');
-    const refunds = await order.made('refunds');
-    expect(refunds.map(({ amount }) => amount)).toEqual([AMOUNT_PAISE - PART_PAISE, PART_PAISE]);
-    expect(await order.ledgerLines()).toEqual([
-      CAPTURED,
-      `reversal: merchant_held → refunds ${PART_PAISE}`,
-      `refund: merchant_held → refunds ${AMOUNT_PAISE - PART_PAISE}`,
-    ]);
-  });
+  test.for([1, 2])(
+    'of a part leaves the rest to a refund of the order: %i, of which the last was not reported',
+    async (count, { service, orders }) => {
+      const order = await orders.in('PAID');
+      for (let nth = 1; nth < count; nth += 1) await order.refundInDashboard(PART_PAISE);
+      await loseCallbacks(service);
+      await order.refundInDashboard(PART_PAISE);
+      await order.update('refund');
+      await service.skip(60_000);
+      await order.untilStatus('REFUNDED');
+      const parts = Array.from({ length: count }, () => PART_PAISE);
+      const rest = AMOUNT_PAISE - count * PART_PAISE;
+      const refunds = await order.made('refunds');
+      expect(refunds.map(({ amount }) => amount)).toEqual([rest, ...parts]);
+      expect(await order.ledgerLines()).toEqual([
+        CAPTURED,
+        ...parts.map((paise) => `reversal: merchant_held → refunds ${paise}`),
+        `refund: merchant_held → refunds ${rest}`,
+      ]);
+    },
+  );
 
   test('of the whole payment leaves nothing to refund', async ({ orders }) => {
     const order = await orders.in('DISPUTE_OPEN');

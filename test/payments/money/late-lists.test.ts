@@ -8,6 +8,7 @@ import {
   atRazorpay,
   madeAtGateway,
   reconcileLater,
+  SANDBOX,
   sessionOf,
   setSwitches,
   simulator,
@@ -129,6 +130,8 @@ describe('at a gateway that lists a new refund only later', () => {
   });
 });
 
+const ATTEMPTS = ['at the first attempt', 'after a failed attempt'] as const;
+
 describe('at a gateway that lists a new payment only later', () => {
   test('the helper of the sandbox pays once', async ({ service, merchant }) => {
     const order = await merchant.sandbox.create();
@@ -138,41 +141,51 @@ describe('at a gateway that lists a new payment only later', () => {
     expect(await paymentsOf(service, order)).toHaveLength(1);
   });
 
-  test('a paid session stays open until its payment is listed: the buyer is offered no other one', async ({
-    service,
-    merchant,
-  }) => {
-    const order = await merchant.sandbox.create();
-    const path = `/orders/${order.order_number}/payment-sessions`;
-    await merchant.sandbox.post(path);
-    const { gatewaySessionId } = await sessionOf(service, order);
-    await setSwitches(service, 'all', { listsLag: true });
-    await simulator(service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
-    await merchant.sandbox.post(path);
-    expect((await sessionOf(service, order)).gatewaySessionId).toBe(gatewaySessionId);
-    await setSwitches(service, 'all', { listsLag: null });
-    await reconcileLater(service);
-    await until(async () => (await merchant.sandbox.read(order)).status === 'PAID');
-    expect(await paymentsOf(service, order)).toHaveLength(1);
-  });
+  test.for(ATTEMPTS)(
+    'a paid session stays open until its payment is listed: the buyer is offered no other one, %s',
+    async (before, { service, merchant }) => {
+      const { order, gatewaySessionId } = await aSessionPaidLate(service, merchant, before);
+      await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
+      expect((await sessionOf(service, order)).gatewaySessionId).toBe(gatewaySessionId);
+      await setSwitches(service, 'all', { listsLag: null });
+      await reconcileLater(service);
+      await until(async () => (await merchant.sandbox.read(order)).status === 'PAID');
+      expect(await paymentsOf(service, order)).toHaveLength(1);
+    },
+  );
 
-  test('a cancellation is refused until the payment is listed, and the order is paid', async ({
-    service,
-    merchant,
-  }) => {
-    const order = await merchant.sandbox.create();
-    await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
-    const { gatewaySessionId } = await sessionOf(service, order);
-    await setSwitches(service, 'all', { listsLag: true });
-    await simulator(service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
-    const cancel = () => merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
-    // On a busy machine the workflow may answer later than the API waits for it: then the cancel is 500 first.
-    await until(async () => (await cancel()).status === 502);
-    await setSwitches(service, 'all', { listsLag: null });
-    await until(async () => (await cancel()).status === 400);
-    expect((await merchant.sandbox.read(order)).status).toBe('PAID');
-  });
+  test.for(ATTEMPTS)(
+    'a cancellation is refused until the payment is listed, and the order is paid, %s',
+    async (before, { service, merchant }) => {
+      const { order } = await aSessionPaidLate(service, merchant, before);
+      const cancel = () => merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
+      // On a busy machine the workflow may answer later than the API waits for it: then the cancel is 500 first.
+      await until(async () => (await cancel()).status === 502);
+      await setSwitches(service, 'all', { listsLag: null });
+      await until(async () => (await cancel()).status === 400);
+      expect((await merchant.sandbox.read(order)).status).toBe('PAID');
+    },
+  );
 });
+
+/** An order whose session is paid, while only an attempt that failed before is listed. */
+async function aSessionPaidLate(
+  service: TestService,
+  merchant: Merchant,
+  attempt: (typeof ATTEMPTS)[number],
+) {
+  const order = await merchant.sandbox.create();
+  await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
+  const { gatewaySessionId } = await sessionOf(service, order);
+  await setSwitches(service, 'all', { listsLag: true });
+  if (attempt === 'after a failed attempt') {
+    await simulator(service, 'POST', `/qr_codes/${gatewaySessionId}/fail`);
+    const gateway = service.deps.gateways.forOrder(SANDBOX);
+    await until(async () => (await gateway.listSessionPayments(gatewaySessionId)).length > 0);
+  }
+  await simulator(service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
+  return { order, gatewaySessionId };
+}
 
 const paymentsOf = ({ sql }: TestService, { order_number }: { order_number: string }) =>
   sql`SELECT gateway_payment_id FROM payments WHERE order_number = ${order_number}`;

@@ -24,8 +24,14 @@ async function aPaidOrder(service: TestService, merchant: Merchant, gateway: Gat
   await merchant.sandbox.help(order, 'pay');
   const paymentId = await paymentOf(service, order);
   const path = `/v1/payments/${paymentId}/transfers`;
-  /** Holds the next look-up of a transfer: its caller is suspended until the fault ends. */
-  const standStill = () => gateway.addFault({ kind: 'held', method: 'GET', path, count: 1 });
+  /** Begins a release, which is suspended at its look-up of a transfer until the fault ends. */
+  async function standStill() {
+    const fault = { kind: 'held', method: 'GET', path, count: 1 } as const;
+    const { hits, endFault } = await gateway.addFault(fault);
+    const release = releaseFunds(service.deps, order.order_number);
+    await until(async () => (await hits()) === 1);
+    return { release, endFault };
+  }
   /** Counts the requested transfers, and makes them immediately. */
   const countPosts = () => gateway.addFault({ kind: 'late', method: 'POST', path, delayMs: 0 });
   /** Counts the requested transfers; each is made when the fault ends. */
@@ -47,9 +53,7 @@ const outlastLease = ({ sql }: TestService, paymentId: string) => sql`
 describe('of two processes that move the money of one payment', () => {
   test('the second waits', async ({ service, merchant, gateway }) => {
     const { orderNumber, standStill } = await aPaidOrder(service, merchant, gateway);
-    const { hits, endFault } = await standStill();
-    const first = releaseFunds(service.deps, orderNumber);
-    await until(async () => (await hits()) === 1);
+    const { release: first, endFault } = await standStill();
     await Promise.all([
       expect(refundOrder(service.deps, orderNumber, 'dispute')).rejects.toThrow(MoneyLeaseTaken),
       expect(releaseFunds(service.deps, orderNumber)).rejects.toThrow(MoneyLeaseTaken),
@@ -69,9 +73,7 @@ describe('of two processes that move the money of one payment', () => {
       gateway,
     );
     const posts = await countPosts();
-    const { hits, endFault } = await standStill();
-    const first = releaseFunds(service.deps, orderNumber);
-    await until(async () => (await hits()) === 1);
+    const { release: first, endFault } = await standStill();
     await outlastLease(service, paymentId);
     expect(await releaseFunds(service.deps, orderNumber)).toEqual({ outcome: 'moved' });
     await endFault();
@@ -81,6 +83,20 @@ describe('of two processes that move the money of one payment', () => {
       { on_hold: false },
     ]);
   });
+});
+
+test('a merchant who is suspended while the gateway is asked is not paid', async ({
+  service,
+  gateway,
+}) => {
+  const merchant = await service.newMerchant({ webhooks: false });
+  const { paymentId, standStill } = await aPaidOrder(service, merchant, gateway);
+  const { release, endFault } = await standStill();
+  await service.sql`
+    UPDATE merchants SET status = 'SUSPENDED' WHERE merchant_id = ${merchant.merchantId}`;
+  await endFault();
+  await expect(release).rejects.toThrow('SUSPENDED');
+  expect(await madeAtGateway(service, paymentId, 'transfers')).toEqual([]);
 });
 
 describe('an operator’s settlement beside the release of money on hold', () => {
@@ -94,9 +110,7 @@ describe('an operator’s settlement beside the release of money on hold', () =>
   }) => {
     const { orderNumber, paymentId, standStill } = await aPaidOrder(service, merchant, gateway);
     await holdFunds(service.deps, orderNumber);
-    const { hits, endFault } = await standStill();
-    const release = releaseFunds(service.deps, orderNumber);
-    await until(async () => (await hits()) === 1);
+    const { release, endFault } = await standStill();
     await outlastLease(service, paymentId);
     expect(await settle(service, paymentId)).toBe('settled');
     await endFault();
@@ -173,10 +187,8 @@ test('a lease that expired without another process is renewed, and the money mov
   merchant,
   gateway,
 }) => {
-  const { orderNumber, paymentId, standStill } = await aPaidOrder(service, merchant, gateway);
-  const { hits, endFault } = await standStill();
-  const release = releaseFunds(service.deps, orderNumber);
-  await until(async () => (await hits()) === 1);
+  const { paymentId, standStill } = await aPaidOrder(service, merchant, gateway);
+  const { release, endFault } = await standStill();
   await outlastLease(service, paymentId);
   await endFault();
   expect(await release).toEqual({ outcome: 'moved' });

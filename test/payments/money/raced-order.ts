@@ -50,7 +50,7 @@ export async function deliveredOrder(
     if (decision.outcome === 'refused') throw decision.error;
     const { step, requires = [] } = decision;
     const present = createOrderPresenter('https://a.example');
-    const writeStep = createStepWriter({ sql, present, sending: { wakeAfterMs: 0 } });
+    const writeStep = createStepWriter({ sql, present, firstAttempt: { wakeAfterMs: 0 } });
     const { outcome } = await writeStep({
       orderNumber,
       step,

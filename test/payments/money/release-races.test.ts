@@ -309,6 +309,25 @@ test('what others refund while a refund is booked, which then fails, is not refu
   expect((await verifyLedger(sql)).faults).toEqual([]);
 });
 
+test('a dispute that came after the window hides none that counts as received in it', async ({
+  database: { sql, serviceSql },
+  clock,
+  order,
+}) => {
+  const { orderNumber } = order;
+  const raise = (commandId: string) =>
+    writeDispute(serviceSql, orderNumber, { commandId, reason: 'A test', actor: A_BUYER });
+  await clock.set(RELEASED_AFTER_MS);
+  await raise('dispute:late');
+  // While the release cannot begin, the window does not end.
+  await refundOfPart(serviceSql, order, clock);
+  await raise('dispute:in_time');
+  expect(await releaseStarted(serviceSql, order, clock)).toBe('disputed');
+  const [row] =
+    await sql`SELECT waiting_dispute_id FROM orders WHERE order_number = ${orderNumber}`;
+  expect(row).toEqual({ waitingDisputeId: 'dispute:in_time' });
+});
+
 test('the late refusal of a try leaves a later one as it is', async ({
   database: { sql, serviceSql },
   clock,

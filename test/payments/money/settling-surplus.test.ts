@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { refundSurplus } from '../../../src/payments/funds/refunds.ts';
 import { withMoneyLease } from '../../../src/payments/funds/money-lease.ts';
 import { claimSurplus, finishSurplus } from '../../../src/payments/funds/refund-queries.ts';
@@ -8,8 +8,9 @@ import { approveProposal, propose } from '../../../src/proposals/proposals.ts';
 import { requireProposal } from '../../../src/proposals/queries.ts';
 import { dashboardTest } from '../../dashboard/dashboard-test.ts';
 import { adminCli } from '../../support/admin-cli.ts';
-import { atRazorpay, madeAtGateway } from '../../support/gateway.ts';
+import { atRazorpay, madeAtGateway, simulator } from '../../support/gateway.ts';
 import { aProposer, carriedOutBy } from '../../support/proposals.ts';
+import type { TestService } from '../../support/service.ts';
 import { codeOf, operatorUser, PASSWORD, TOTP_SECRET } from '../../support/users.ts';
 
 const reason = 'The gateway refuses';
@@ -116,6 +117,37 @@ test.for([true, false])(
   },
 );
 
+/** Settles an order as one operator who acts alone. */
+async function settleOnCommandLine(
+  { sql, env }: TestService,
+  order: string,
+  askSecrets = async () => [PASSWORD, codeOf(TOTP_SECRET)],
+) {
+  const { email } = await operatorUser(sql, 'admin');
+  const command = ['order', 'settle', '--order', order, '--reference', `UTR ${order}`];
+  const alone = ['--reason', reason, '--as', email, '--break-glass'];
+  await adminCli(env, { askSecrets }).json(...command, ...alone);
+}
+
+describe('a settlement on the command line asks the gateway about an order of which a restored database knows too little', () => {
+  test('its refund has failed since', async ({ service, orders }) => {
+    const order = await orders.in('REFUNDED');
+    const [refund] = await order.made('refunds');
+    await simulator(service, 'POST', `/refunds/${refund!.id}/end`, { status: 'failed' });
+    await settleOnCommandLine(service, order.orderNumber);
+    await refundSurplus(service.deps, atRazorpay(await order.paymentId()));
+    expect(await order.made('refunds')).toHaveLength(1);
+    expect((await order.row()).refundProcessedAt).not.toBeNull();
+  });
+
+  test('it cannot take a capture', async ({ service, orders, late }) => {
+    const order = await orders.in('CANCELLED');
+    const id = await order.capture();
+    await settleOnCommandLine(service, order.orderNumber);
+    expect(await late.endOf(id)).toEqual(SETTLED);
+  });
+});
+
 test('a settlement on the command line leaves out a capture that arrives after the question', async ({
   service,
   late: { x, y, subject, ...late },
@@ -125,10 +157,7 @@ test('a settlement on the command line leaves out a capture that arrives after t
     unseen.push(await late.capture());
     return [PASSWORD, codeOf(TOTP_SECRET)];
   };
-  const { email } = await operatorUser(service.sql, 'admin');
-  const command = ['order', 'settle', '--order', subject, '--reference', 'UTR 4714'];
-  const alone = ['--reason', reason, '--as', email, '--break-glass'];
-  await adminCli(service.env, { askSecrets }).json(...command, ...alone);
+  await settleOnCommandLine(service, subject, askSecrets);
   const ends = await Promise.all([x, y, ...unseen].map(late.endOf));
   expect(ends).toEqual([SETTLED, SETTLED, REFUNDED]);
 });

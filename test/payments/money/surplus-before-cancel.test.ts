@@ -4,7 +4,6 @@ import type { PaymentRef } from '../../../src/contracts/ids.ts';
 import type { OrderRef } from '../../support/api-client.ts';
 import { atRazorpay } from '../../support/gateway.ts';
 import { untilBlocked } from '../../support/locks.ts';
-import type { Merchant } from '../../support/merchant.ts';
 import { writePayment } from '../../support/orders.ts';
 import { serviceTest } from '../../support/service-test.ts';
 import type { TestService } from '../../support/service.ts';
@@ -14,9 +13,6 @@ const AMOUNT_PAISE = 49_950;
 const WRONG_PAISE = 49_900;
 
 const test = serviceTest({ time: 'real' });
-
-const cancel = (merchant: Merchant, { order_number }: OrderRef) =>
-  merchant.sandbox.post(`/orders/${order_number}/cancel`);
 
 /** A recorded capture that is to be refunded and has not been yet. */
 async function aSurplus(
@@ -44,7 +40,7 @@ describe('a capture of a wrong amount that was refunded before the cancel', () =
       return rows.length === 1;
     });
     expect((await merchant.sandbox.read(order)).refund).toBeNull();
-    const { body } = await cancel(merchant, order);
+    const { body } = await merchant.sandbox.cancel(order);
     const refund = { amount: 499, reason: 'wrong_amount', processed_at: expect.any(String) };
     expect(body.data).toMatchObject({ status: 'CANCELLED', refund });
     expect((await merchant.sandbox.read(order)).refund).toEqual(body.data.refund);
@@ -62,7 +58,7 @@ describe('a capture of a wrong amount that was refunded before the cancel', () =
   }) => {
     const order = await merchant.sandbox.create();
     const earlier = await aSurplus(service, order, WRONG_PAISE);
-    await cancel(merchant, order);
+    expect((await merchant.sandbox.cancel(order)).status).toBe(200);
     const later = await aSurplus(service, order, AMOUNT_PAISE);
     await finishSurplus(service.sql, later);
     const refund = { amount: 499, reason: 'wrong_amount' };
@@ -81,7 +77,7 @@ describe('a refund that ends at the moment of the cancel is shown', () => {
     const surplus = await aSurplus(service, order, WRONG_PAISE);
     const cancelling = await service.sql.begin(async (sql) => {
       await sql`SELECT FROM orders WHERE order_number = ${order.order_number} FOR NO KEY UPDATE`;
-      const answer = cancel(merchant, order);
+      const answer = merchant.sandbox.cancel(order);
       await untilBlocked(service, 'record_step');
       await sql`UPDATE surplus_refunds SET processed_at = service_now()
         WHERE gateway_payment_id = ${surplus.gatewayPaymentId}`;
