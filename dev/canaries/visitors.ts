@@ -174,12 +174,22 @@ export async function signUp(deps: VisitorDeps): Promise<void> {
   const wrong = { password: word('failed log-in') };
   await submit('/login', { ...wrong, email: emailOf('failed log-in'), next: word('next page') });
   await submit('/forgot-password', { email: emailOf('forgotten password') });
-  await submit('/sign-up', { email, businessName: word('business name'), password });
+  const untilAnswered = (path: string, form: Record<string, string>) =>
+    untilDone(async () => {
+      const answer = await submit(path, form);
+      if (answer.status === 0 || answer.status >= 500) throw new Error(`No answer to ${path}`);
+      return answer;
+    });
+  await untilAnswered('/sign-up', { email, businessName: word('business name'), password });
   const token = await tokenOfMail(deps.run, email);
   add('token of a mail', token);
   await submit(`/confirm-email/${token}`, wrong);
-  const confirmed = await submit(`/confirm-email/${token}`, { password });
-  [headers.Cookie = ''] = String(confirmed.headers['set-cookie'] ?? '').split(';');
+  const confirmed = await untilAnswered(`/confirm-email/${token}`, { password });
+  // If a first answer was lost, the link is used up.
+  const { headers: answered } = confirmed.headers['set-cookie']
+    ? confirmed
+    : await untilAnswered('/login', { email, password });
+  [headers.Cookie = ''] = String(answered['set-cookie'] ?? '').split(';');
   const [, session] = headers.Cookie.split('=');
   if (!session) throw new Error('A user has no session');
   add('session cookie', session);

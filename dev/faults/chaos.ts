@@ -38,7 +38,8 @@ const OPEN_SETTINGS = {
   WEBHOOK_RETRY_DELAYS_SECONDS: '1,1,2,2',
 };
 
-const OPEN_CLIENT = { waitsMs: [100, 200, 400, 1000] };
+/** The last ones let an overloaded machine recover. */
+const OPEN_CLIENT = { waitsMs: [100, 200, 400, 1000, 2000, 4000, 8000] };
 
 function optionsOf({ outcome, seed }: RunSize, canaries: CanaryRun | undefined): RunOptions {
   if (!canaries) {

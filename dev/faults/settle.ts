@@ -32,16 +32,18 @@ export async function reportAtTheEnd(
     await untilDone(async () => {
       if (await hasRunningDeadline(run)) throw new Error('A deadline of some seconds still runs');
     });
-    await compareWithGateway(checked);
+    const compare = () => untilDone(() => compareWithGateway(checked));
+    await compare();
     return checkWhenQuiet(checked, run.deps.memory, allowed, {
       withinMs: ALL_DONE_WITHIN_MS,
       log,
       async between(looks) {
-        if (looks < MOST_ADVANCES) await moveClock(run, (looks + 1) * ADVANCE_MS);
+        const aheadMs = (looks + 1) * ADVANCE_MS;
+        if (looks < MOST_ADVANCES) await untilDone(() => moveClock(run, aheadMs));
         if (looks % ACT_EVERY_LOOKS < ACT_EVERY_LOOKS - 1) return;
         // As it is made every day: it alerts about refunds at the gateway itself that have failed.
-        await compareWithGateway(checked);
-        await retryWaiting(run);
+        await compare();
+        await untilDone(() => retryWaiting(run));
       },
     });
   }

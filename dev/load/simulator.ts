@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { WorkflowFailedError } from '@temporalio/client';
 import type { Environment } from '../../src/domain/index.ts';
 import { inParallel } from './in-parallel.ts';
 import type { UsedService } from './merchant.ts';
@@ -103,17 +104,23 @@ export async function moneyAtGateway(access: SimulatorAccess) {
 }
 
 const REPEAT_AFTER_MS = 500;
-/** Longer than any outage of a run. */
-const REPEATED_FOR_MS = 300_000;
+/** Longer than any outage of a run, and than the merchants' clients repeat a request. */
+const REPEATED_FOR_MS = 900_000;
 
-/** Repeats an act while it fails, unless the simulator refuses it. @throws Error that of the act after five minutes */
+/** A refusal of the simulator, a workflow that has failed, or SQL that is wrong: a repeat would not help. */
+const isPermanent = (error: unknown) =>
+  error instanceof SimulatorRefused ||
+  error instanceof WorkflowFailedError ||
+  (error instanceof Error && 'code' in error && String(error.code).startsWith('42'));
+
+/** Repeats an act while it fails, unless its error is permanent. @throws Error that of the act after 15 minutes */
 export async function untilDone<Result>(act: () => Promise<Result>): Promise<Result> {
   const endsAt = performance.now() + REPEATED_FOR_MS;
   for (;;) {
     try {
       return await act();
     } catch (error) {
-      if (error instanceof SimulatorRefused || performance.now() > endsAt) throw error;
+      if (isPermanent(error) || performance.now() > endsAt) throw error;
       await delay(REPEAT_AFTER_MS);
     }
   }

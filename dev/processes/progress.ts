@@ -15,7 +15,9 @@ export async function withProgress<T>(
   const elapsed = () => `${Math.round((performance.now() - startedAt) / 1000)} s`;
   const { everyMs = 10_000, state = elapsed } = options;
   log(`${what} …`);
-  const timer = setInterval(async () => log(`${what} … ${await state()}`), everyMs);
+  // A state that cannot be read, such as the size of files that are moved just then, is left out.
+  const show = async () => log(`${what} … ${await state()}`);
+  const timer = setInterval(() => void show().catch(() => undefined), everyMs);
   try {
     return await work();
   } finally {

@@ -116,7 +116,7 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
   };
 }
 
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 120_000;
 const POLL_MS = 25;
 
 /** How it shows that a process is ready. */
@@ -127,7 +127,7 @@ export interface Readiness {
   readonly isReady: () => boolean | Promise<boolean>;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
-  /** A minute by default. */
+  /** Two minutes by default. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -174,7 +174,7 @@ export function notStarted(
  * Starts a server and waits until it is ready.
  *
  * @param name of the server, in messages
- * @throws SetupError when it ends instead, or is not ready within a minute
+ * @throws SetupError when it ends instead, or is not ready within two minutes
  */
 export async function launchServer(
   name: string,

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { freePort } from './ports.ts';
 
 function placeOf(target: string): { host: string; port: number } {
   const { hostname, port } = new URL(`tcp://${target}`);
@@ -8,12 +9,12 @@ function placeOf(target: string): { host: string; port: number } {
 }
 
 /**
- * Starts a TCP proxy on the loopback interface, between two programs, which its user can interrupt.
+ * Starts a TCP proxy on the loopback interface, between two programs, which its user can interrupt. While it
+ * refuses connections its port stays reserved: see {@link freePort}.
  *
  * @param target host:port of the server behind the proxy
- * @param wantedPort any free port by default
  */
-export async function startTcpProxy(target: string, wantedPort = 0) {
+export async function startTcpProxy(target: string) {
   const sockets = new Set<Socket>();
   let place = placeOf(target);
   let hanging = false;
@@ -34,9 +35,10 @@ export async function startTcpProxy(target: string, wantedPort = 0) {
     const upstream = connect({ ...place, noDelay: true });
     adopt(client, upstream);
     adopt(upstream, client);
-  }).listen(wantedPort, '127.0.0.1');
+  });
+  const port = await freePort();
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
 
   const closeConnections = () => {
     for (const socket of sockets) socket.destroy();

@@ -86,7 +86,7 @@ export async function prepareTemporalServer(options: TemporalServerOptions): Pro
  * Starts a prepared server on the loopback interface, and waits until it responds. It has only the
  * system namespace: see `ensureNamespace`.
  *
- * @throws SetupError when it ends instead, or does not respond within a minute.
+ * @throws SetupError when it ends instead, or does not respond within two minutes.
  */
 export async function launchTemporalServer(
   options: TemporalServerOptions,

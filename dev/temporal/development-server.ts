@@ -34,7 +34,7 @@ export interface DevelopmentServerOptions extends LaunchOptions {
  * Starts Temporal's development server, with its Web UI, on the loopback interface, and waits until it
  * responds.
  *
- * @throws SetupError when it ends instead, or does not respond within a minute
+ * @throws SetupError when it ends instead, or does not respond within two minutes
  */
 export async function startDevelopmentServer(
   options: DevelopmentServerOptions,

@@ -11,15 +11,15 @@ import type { twoApiTest } from './two-apis.ts';
 export function testEqualRequests(test: ReturnType<typeof twoApiTest>, count: number) {
   /**
    * Clients repeat a request that is answered with 429, which has had no effect: a merchant's requests wait up to a
-   * second for a slot at the gateway. They also repeat after a 500, with which an API responds that has not
-   * reached its servers within 5 s; that request may have taken effect.
+   * second for a slot at the gateway. They also repeat after a 500 or 502, with which an API responds that has not
+   * reached its servers, or the gateway, in time; that request may have taken effect.
    */
   let unknownOutcomes = 0;
   const repeatedly = async <Answer extends { status: number }>(send: () => Promise<Answer>) => {
     for (;;) {
       const answer = await send();
-      if (answer.status !== 500 && answer.status !== 429) return answer;
-      if (answer.status === 500) unknownOutcomes += 1;
+      if (answer.status < 500 && answer.status !== 429) return answer;
+      if (answer.status !== 429) unknownOutcomes += 1;
     }
   };
   const atBoth = <Answer extends { status: number }>(
@@ -83,8 +83,10 @@ export function testEqualRequests(test: ReturnType<typeof twoApiTest>, count: nu
     const key = randomUUID();
     const answers = await atBoth(both, (client) => openSessionOf(client, order, key));
     expect(new Set(answers.map(({ body }) => body.data.session_id)).size).toBe(1);
-    const rows = await service.sql`
-      SELECT FROM payment_sessions WHERE order_number = ${order.order_number}`;
-    expect(rows).toHaveLength(1);
+    const rows = await service.sql<{ state: string }[]>`
+      SELECT state FROM payment_sessions WHERE order_number = ${order.order_number}`;
+    const failed = rows.filter(({ state }) => state === 'FAILED');
+    expect(rows.length - failed.length).toBe(1);
+    expect(failed.length).toBeLessThanOrEqual(unknownOutcomes);
   });
 }

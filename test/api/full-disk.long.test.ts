@@ -1,15 +1,17 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { onSmallDisk, smallDiskOf } from '../../dev/files/small-disk.ts';
-import { anOrder } from '../support/api-client.ts';
+import { anOrder, withKey } from '../support/api-client.ts';
 import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import type { PartLine } from '../support/log-lines.ts';
 import { linesIn, linesOf } from '../support/log-lines.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
+import { repeatedIfLate } from '../support/repeated.ts';
 import { requireMounting } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
@@ -49,10 +51,12 @@ async function sendMany({ origin }: ApiProcess): Promise<void> {
 /** A merchant's operations: none waits until the log accepts lines again. */
 async function useApi(merchant: Merchant, api: ApiProcess): Promise<void> {
   const client = api.as(merchant.keys);
-  const created = await client.post('/orders', anOrder());
+  const key = withKey(randomUUID());
+  const created = await repeatedIfLate(() => client.post('/orders', anOrder(), key));
   expectSuccess(created, 201);
-  expectSuccess(await client.get(`/orders/${created.body.data.order_number}`), 200);
-  expect((await client.get('/orders/none')).status).toBe(404);
+  const read = (number: string) => repeatedIfLate(() => client.get(`/orders/${number}`));
+  expectSuccess(await read(created.body.data.order_number), 200);
+  expect((await read('none')).status).toBe(404);
 }
 
 const requestsIn = (lines: PartLine[]) =>

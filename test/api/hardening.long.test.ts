@@ -66,9 +66,10 @@ async function useUntilClosed(
   }
 }
 
-/** Sends the beginning of a request; `end` sends the rest, and returns all of the response. */
-function beginRequest(port: number, beginning: string) {
+/** Connects and sends the beginning of a request; `end` sends the rest, and returns all of the response. */
+async function beginRequest(port: number, beginning: string) {
   const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
   socket.write(beginning);
   const answer = text(socket);
   return {
@@ -94,15 +95,15 @@ test('after SIGTERM the API is not ready, responds to every request that was sen
     'Content-Length': String(Buffer.byteLength(body)),
   };
   const head = headOf(`POST ${ORDERS} HTTP/1.1`, headers);
-  const slow = beginRequest(port, head + body.slice(0, 20));
   const underLoad = Promise.withResolvers<void>();
   const answered: string[] = [];
   const onAnswer = (id: string) => answered.push(id) > 100 && underLoad.resolve();
   const requests = Array.from({ length: CLIENTS }, () => useUntilClosed(merchant, port, onAnswer));
   await underLoad.promise;
 
+  const slow = await beginRequest(port, head + body.slice(0, 20));
   // No connection is accepted a second after the signal: this one is accepted before it.
-  const ready = beginRequest(port, 'GET /readyz HTTP/1.1\r\nHost: a\r\n');
+  const ready = await beginRequest(port, 'GET /readyz HTTP/1.1\r\nHost: a\r\n');
   process.kill(stopping.pid, 'SIGTERM');
   // A response has closed a connection, so the signal has arrived.
   await Promise.race(requests);

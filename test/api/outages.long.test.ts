@@ -6,7 +6,7 @@ import { anOrder, withKey } from '../support/api-client.ts';
 import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { stoppedAtEnd } from '../support/fixtures.ts';
-import { repeated } from '../support/repeated.ts';
+import { repeated, repeatedIfLate } from '../support/repeated.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import type { TcpProxy } from '../../dev/processes/tcp-proxy.ts';
@@ -69,9 +69,9 @@ async function expectUnready(
 }
 
 async function expectReadable(api: ApiClient, path: string): Promise<void> {
-  expectSuccess(await api.get(path), 200);
-  expectSuccess(await api.get(`${path}/timeline`), 200);
-  expectSuccess(await api.get('/orders'), 200);
+  for (const read of [path, `${path}/timeline`, '/orders']) {
+    expectSuccess(await repeatedIfLate(() => api.get(read)), 200);
+  }
 }
 
 /** Each test awaits the response before it ends the outage: the service does not wait for its end. */
@@ -158,7 +158,7 @@ describe.each(Object.entries(OUTAGES))('PostgreSQL %s', (_how, cut) => {
   });
 });
 
-// At the API of the test's process, which waits longer: the gateway's 4 s leave another one half a second.
+// At the API of the test's process, which waits longer, for the gateway, too.
 test('while the gateway hangs, opening a session and cancelling are 502 and change nothing', async ({
   gateway,
   merchant,
@@ -207,8 +207,10 @@ const requestHasArrived = (service: TestService, orderNumber: string) =>
 test('SIGTERM ends the process as usual while Temporal is down', async ({ service }) => {
   const stopping = await startApiProcess(service, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
   expect((await fetch(`${stopping.origin}/readyz`)).status).toBe(503);
-  await stopping.stop();
+  // Not stop, which kills a process that has not ended after some seconds.
+  process.kill(stopping.pid, 'SIGTERM');
   expect(await stopping.exited).toEqual({ code: 0, signal: null });
+  await stopping.stop();
 });
 
 describe('an API process that is killed', () => {
@@ -222,10 +224,13 @@ describe('an API process that is killed', () => {
     hung.hang();
     const key = randomUUID();
     const lost = doomed.as(merchant.keys).post('/orders', anOrder(), withKey(key));
-    const isLost = expect(lost).rejects.toThrow('fetch failed');
+    const ended = Promise.allSettled([lost]);
     await until(async () => (await rowsOf(service, key)).length === 1);
     await doomed.kill();
-    await isLost;
+    // On a busy machine the API may have given up before it was killed.
+    const [answer] = await ended;
+    const seen = answer.status === 'rejected' ? String(answer.reason) : answer.value.status;
+    expect(['TypeError: fetch failed', 500]).toContain(seen);
     await doomed.stop();
     await hung.stop();
     const [row] = await rowsOf(service, key);

@@ -7,7 +7,7 @@ import postgres from 'postgres';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../dev/postgres/server.ts';
 import { freePort } from '../../dev/processes/ports.ts';
-import { isZombie } from '../../dev/processes/process-table.ts';
+import { isZombie, sendSignal } from '../../dev/processes/process-table.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -60,7 +60,8 @@ describe('the embedded PostgreSQL', () => {
     const place = await newPlace();
     const first = await start(place);
     await query(first.adminUrl, `CREATE TABLE kept AS SELECT 'Blaue Bluse, Größe M' AS text`);
-    await first.stop();
+    // Not stop, which sends harder signals after some seconds.
+    sendSignal(first.pid, 'SIGINT');
     expect(await first.exited).toEqual({ code: 0, signal: null });
 
     const second = await start(place);

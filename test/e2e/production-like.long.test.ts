@@ -14,6 +14,7 @@ import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import { createApiClient, type OrderRef } from '../support/api-client.ts';
 import { createTestMerchant, type Merchant } from '../support/merchant.ts';
 import { moduleUrl, runScript } from '../support/script-process.ts';
+import { UNTIL_MS } from '../support/time-limits.ts';
 import { until } from '../support/until.ts';
 
 const SETTINGS = { RATE_LIMIT_PER_SECOND: '100000' };
@@ -133,9 +134,14 @@ test('an API that stops completes the requests that it has', async () => {
   const [apiUrl = ''] = shape.apiUrls;
   const { hostname, port } = new URL(apiUrl);
   const stopping = createApiClient(apiUrl, merchant.keys.sandbox, 'sandbox');
-  const sql = connectDatabase(shape.databaseUrl, { name: 'test', maxConnections: 1 });
+  // It holds its lock without a word for as long as the test waits.
+  const statementTimeoutMs = UNTIL_MS;
+  const sql = connectDatabase(shape.databaseUrl, { maxConnections: 1, statementTimeoutMs });
   const watch = connectDatabase(shape.databaseUrl, { name: 'watch', maxConnections: 1 });
-  const { cancelled, stopped } = await sql.begin(async (tx) => {
+  const api = shape.member('api-1');
+  const { pid } = api;
+  if (pid === undefined) throw new Error('The API does not run');
+  const { cancelled } = await sql.begin(async (tx) => {
     await tx`SELECT FROM orders WHERE order_number = ${order.order_number} FOR UPDATE`;
     const cancel = () => stopping.command(order, 'cancel');
     // As many as the API takes from one merchant at the same time: more than it has connections.
@@ -147,16 +153,17 @@ test('an API that stops completes the requests that it has', async () => {
         WHERE application_name = 'api' AND wait_event_type = 'Lock'`;
       return waiting.length >= CONNECTIONS_OF_AN_API;
     });
-    const stop = shape.member('api-1').stop();
+    // Not stop, which kills a process that has not ended after four seconds.
+    sendSignal(pid, 'SIGTERM');
     await until(async () => !(await acceptsConnections(hostname, Number(port))));
-    return { cancelled: answers, stopped: stop };
+    return { cancelled: answers };
   });
-  await stopped;
+  await until(() => !isRunning(pid));
   await Promise.all([sql.end(), watch.end()]);
   const statuses = (await cancelled).map((answer) =>
     answer.status === 'fulfilled' ? answer.value.status : String(answer.reason),
   );
-  await shape.member('api-1').start();
+  await api.untilReady();
   // The contract's own time-out is 500; a connection that is broken off is not.
   expect(statuses.filter((status) => ![200, 400, 500].includes(Number(status)))).toEqual([]);
   expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
@@ -189,8 +196,9 @@ test('an API that is cut off from Temporal leaves the rotation, and returns', as
 
 test('each API and worker serves its metrics, and all write their logs into the folder', async () => {
   expect(Object.keys(shape.metricsUrls)).toEqual(['api-1', 'api-2', 'worker-1', 'worker-2']);
-  const statuses = Object.values(shape.metricsUrls).map((url) => statusOf(url));
-  expect(await Promise.all(statuses)).toEqual(['200', '200', '200', '200']);
+  const urls = Object.values(shape.metricsUrls);
+  const statuses = () => Promise.all(urls.map((url) => statusOf(url)));
+  await expect.poll(statuses).toEqual(['200', '200', '200', '200']);
   for (const { name, logFile } of shape.members) {
     expect(logFile).toBe(join(dataDir, 'logs', `${name}.log`));
     expect(await readFile(logFile, 'utf8'), name).not.toBe('');
@@ -210,10 +218,8 @@ test('a second start continues from the folder; kill -9 of the supervisor leaves
     console.log(shape.apiBaseUrl);
   `);
   const origin = await supervisor.nextLine();
-  const { status } = await createApiClient(origin, merchant.keys.sandbox, 'sandbox').read(
-    completed,
-  );
-  expect(status).toBe('COMPLETED');
+  const client = createApiClient(origin, merchant.keys.sandbox, 'sandbox');
+  await untilAnswered(async () => (await client.read(completed)).status === 'COMPLETED');
   sendSignal(supervisor.pid, 'SIGUSR2');
   expect(await supervisor.nextLine()).toBe('frozen');
   const pids = processTree(supervisor.pid);

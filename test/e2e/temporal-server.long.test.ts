@@ -10,6 +10,7 @@ import { ensureNamespace } from '../../src/temporal/namespaces.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import { newTemporalPlace } from '../support/temporal-place.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { UNTIL_MS } from '../support/time-limits.ts';
 
 /** The environment of a server, for one test. */
 async function newPlace(): Promise<TemporalServerOptions> {
@@ -21,7 +22,8 @@ async function newPlace(): Promise<TemporalServerOptions> {
 async function start(place: TemporalServerOptions) {
   const server = await startTemporalServer(place);
   onTestFinished(() => server.stop());
-  const connection = await Connection.connect({ address: server.address });
+  const { address } = server;
+  const connection = await Connection.connect({ address, connectTimeout: UNTIL_MS });
   onTestFinished(() => connection.close());
   return { server, client: new Client({ connection }) };
 }

@@ -133,8 +133,8 @@ describe('a Temporal server that requires client certificates', () => {
   test('serves API, worker, migration, replay and admin that have one', async () => {
     const env = { ...settings(temporal.address), ...trust(authority), ...present(client) };
     const orderNumber = await runOrder(env);
-    const shown = await adminCli(env).json('order', 'show', '--order', orderNumber);
-    expect(shown).toMatchObject({ workflows: [{ status: 'COMPLETED' }] });
+    const shown = () => adminCli(env).json('order', 'show', '--order', orderNumber);
+    await expect.poll(shown).toMatchObject({ workflows: [{ status: 'COMPLETED' }] });
     const replay = await runPart('dev/admin.ts', env, ['worker', 'replay', '--json']);
     expect(JSON.parse(replay.stdout)).toMatchObject({ replayed: 1, failures: [] });
   });

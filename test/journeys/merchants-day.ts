@@ -117,8 +117,13 @@ async function sendAgain(person: Person): Promise<void> {
   await person.follow('DISPUTE_RAISED', page.getByRole('table'));
   await person.sees('Webhook DISPUTE_RAISED');
   await person.press('Send it again in the sandbox');
-  await person.reads('It was sent again, and your server has accepted it.');
-  await person.status('DELIVERED');
+  // The page waits for the answer for some seconds, and otherwise asks to be loaded again.
+  await person.reads(/It (was sent again, and your server has accepted it|is being sent again)\./);
+  await until(async () => {
+    await page.reload();
+    return (await page.locator('h1 .tag[title=DELIVERED]').count()) === 1;
+  });
+  await person.sees('Webhook DISPUTE_RAISED');
 }
 
 /** Saves the statement of the day of the refund, which in India may be over by now. */

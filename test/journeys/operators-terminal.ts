@@ -1,5 +1,6 @@
 import { expect, inject } from 'vitest';
 import { journeyTest } from './journey-test.ts';
+import { until } from '../support/until.ts';
 import { refusedRefund } from './refused-refund.ts';
 import type { Variant } from './variants.ts';
 
@@ -13,12 +14,16 @@ export function operatorsTerminal(variants: readonly Variant[]): void {
       const { order } = await refusedRefund(service, merchant);
       const { order_number: number } = order;
       expect((await cli.run('alert', 'list')).stdout).toContain(number);
-      const { stdout } = await cli.run('order', 'show', '--order', number);
-      expect(stdout).toContain('Refund is not supported by the bank');
-      const [link = ''] = /http\S+\/workflows\/\S+/.exec(stdout) ?? [];
+      // Temporal has the error a moment after its alert is written.
+      let link: string | undefined;
+      await until(async () => {
+        const { stdout } = await cli.run('order', 'show', '--order', number);
+        [link] = /http\S+\/workflows\/\S+/.exec(stdout) ?? [];
+        return stdout.includes('Refund is not supported by the bank') && link !== undefined;
+      });
 
       const { page } = await newPerson(variant);
-      await page.goto(link);
+      await page.goto(link ?? '');
       await page.getByRole('heading', { name: number }).waitFor();
       await page.getByText('Refund the buyer').first().waitFor();
       await page.getByText('User Metadata').first().click();

@@ -47,8 +47,8 @@ test('a mail is written when Temporal is away, and the sweep sends it after 30 s
   const address = `127.0.0.1:${await freePort()}`;
   const away = connectTemporal({ address, namespace: 'default' });
   const mail = { mailId: 'swept', to: 'swept@example.com', ...SUBJECT_AND_TEXT };
-  await sendMail({ ...mailDepsOf(service), mails: createMailWorkflows(away) }, mail);
   await worker.start();
+  await sendMail({ ...mailDepsOf(service), mails: createMailWorkflows(away) }, mail);
   expect(await sweep(service)).toEqual({ woken: 0, mails: 0 });
   await service.skip(31_000);
   expect(await sweep(service)).toEqual({ woken: 0, mails: 1 });

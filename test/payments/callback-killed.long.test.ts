@@ -5,6 +5,7 @@ import { startApiProcess } from '../support/api-process.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { ledgerOf, madeAtGateway, reconcileLater, simulator } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
+import { repeated } from '../support/repeated.ts';
 import type { restartableWorker } from '../support/restartable-worker.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -31,7 +32,8 @@ interface Scene {
 }
 
 async function answered({ kit, api, paid }: Scene): Promise<void> {
-  expect((await kit.callBack(paid.body, api)).status).toBe(200);
+  // On a busy machine the first one may take too long.
+  expect((await repeated(() => kit.callBack(paid.body, api))).status).toBe(200);
 }
 
 /** Locks the order while the process records its payment. */

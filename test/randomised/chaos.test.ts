@@ -58,6 +58,13 @@ test('an order that is cancelled while no session is open has no step of closing
   expect(replay(TERMS, recorded([created!, direct])).fault).toBeUndefined();
 });
 
+test('a payment that fails while a cancel closes the session is legal', () => {
+  const [created, ...closing] = stepsAfter([{ type: 'cancel' }, { type: 'failPayment' }]);
+  const pendingOperation = { kind: 'closing', cause: 'cancel', commandId: 'cmd_1' } as const;
+  const steps = [created!, ...closing.map((step) => ({ ...step, pendingOperation }))];
+  expect(replay(TERMS, recorded(steps)).fault).toBeUndefined();
+});
+
 test('a dispute after the deadline is illegal, unless its row was written by a repeat after a restore', () => {
   const [created, paid, delivered, disputed] = recorded(stepsAfter(LIFE.slice(1, 4)));
   const deadlineMs = delivered?.step.deadline?.atMs ?? 0;

@@ -76,6 +76,10 @@ test('300 webhooks for an endpoint that never responds wait without work, and th
     return (row?.count ?? 0) >= FIRST_TIMEOUTS;
   });
 
+  const waits = () => service.sql`
+    SELECT FROM webhook_deliveries WHERE merchant_id = ${dead.merchantId} AND state = 'PENDING'`;
+  await until(async () => (await waits()).length === DEAD_ORDERS);
+
   const updates = await rowUpdates();
   const mostTries = mostTriesWithin((Date.now() - startedAtMs) / 1000);
   expect(updates).toBeLessThanOrEqual(MOST_UPDATES_OF_A_TRY * (tries + merchants.length));

@@ -68,16 +68,17 @@ function created(terms: OrderTerms, step: Step): OrderState | undefined {
   return isDeepStrictEqual(change.step, step) ? change.state : undefined;
 }
 
-function after(state: OrderState, { step, receivedAtMs }: RecordedStep): OrderState | undefined {
+function after(state: OrderState, recorded: RecordedStep): OrderState | undefined {
+  const step = asDecided(recorded.step);
   const isLegal = COMMAND_TYPES.some((type) =>
-    stepsOf(state, commandOf(type, step, receivedAtMs), step.atMs).some((legal) =>
-      isDeepStrictEqual(legal, asDecided(step)),
+    stepsOf(state, commandOf(type, step, recorded.receivedAtMs), step.atMs).some((legal) =>
+      isDeepStrictEqual(legal, step),
     ),
   );
   return isLegal ? stateAfter(state, step) : undefined;
 }
 
-/** The step as the domain decides it: `writeStep` adds the id of the cancel to a closing. */
+/** The step as the domain decides it: `writeStep` adds the id of the cancel to a closing, also for the steps beside it. */
 function asDecided(step: Step): Step {
   if (step.pendingOperation?.kind !== 'closing') return step;
   const { kind, cause } = step.pendingOperation;

@@ -24,7 +24,7 @@ const HEALED_BY_THE_END: readonly string[] = [
 ] satisfies AlertKind[];
 
 /**
- * Reads the open alerts.
+ * Reads the open alerts, without those about refused proposals: an operator reads and clears them.
  *
  * @returns whether one that may stay open names an order or a payment, and those that may not be open
  */
@@ -32,7 +32,8 @@ export async function readAlerts(sql: Sql, { alerts: mayBeOpen }: Allowed) {
   const alerts = await sql<{ kind: string; subject: string; message: string; names: string[] }[]>`
     SELECT kind, subject, details->>'message' AS message, ARRAY[subject, details->>'orderNumber',
       gateway_subject(details->>'gateway', details->>'gatewayPaymentId')] AS names
-    FROM alerts WHERE cleared_at IS NULL`;
+    FROM alerts WHERE cleared_at IS NULL
+      AND NOT (kind = 'proposal_not_carried_out' AND subject IN (SELECT proposal_id FROM proposals WHERE outcome <> 'done'))`;
   const isForOperators = ({ kind }: { kind: string }) =>
     mayBeOpen === true && !HEALED_BY_THE_END.includes(kind);
   // Without its row no step of an order can be recorded; the gateway may refuse its surplus refund permanently.
