@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { isGrpcServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { eventNames } from '../../dev/orders/history.ts';
 import type { OrderMessageName, OrderMessages } from '../../src/contracts/order-workflow.ts';
 import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import { newOrderOf, insertOrder } from '../../src/orders/commands/create-order.ts';
@@ -213,7 +214,9 @@ export async function startOrder(
 
 /** Brings an order to each status, by Updates and skipped time. */
 const WAYS: Record<OrderStatus, (order: DirectOrder, service: TestService) => Promise<unknown>> = {
-  ACCEPTED: (order) => order.untilStep('ORDER_CREATED'),
+  /** Nothing signals a workflow to wake before its first task has ended. */
+  ACCEPTED: ({ handle }) =>
+    until(async () => (await eventNames(handle)).includes('WORKFLOW_TASK_COMPLETED')),
   async PAID(order, service) {
     await WAYS.ACCEPTED(order, service);
     await order.pay();
