@@ -7,7 +7,7 @@ import type {
 } from '../src/contracts/activities.ts';
 import { clearAlert, raiseAlert, type AlertDeps } from '../src/alerts/alerts.ts';
 import { alertWithoutRow } from '../src/orders/wake/lost-orders.ts';
-import type { StepWriter } from '../src/orders/steps/record-step.ts';
+import type { StepRecorder } from '../src/orders/steps/record-step.ts';
 import { readOrder } from '../src/orders/steps/record-step.ts';
 import type { CaptureDeps } from '../src/payments/captures/captures.ts';
 import { alertReleaseBlocked } from '../src/payments/funds/funds.ts';
@@ -17,17 +17,17 @@ import type { BeginMails } from '../src/mail/attempt.ts';
 import type { BackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 
 interface DatabaseDeps extends CaptureDeps {
-  writeStep: StepWriter;
+  recordStep: StepRecorder;
   webhooks: BackgroundAttempts;
   beginMails: BeginMails;
 }
 
 /** Records a step and begins the first attempts of its webhook and its mails. */
 async function recordAndSend(
-  { writeStep, webhooks, beginMails }: DatabaseDeps,
+  { recordStep, webhooks, beginMails }: DatabaseDeps,
   input: RecordStepInput,
 ): Promise<RecordStepResult> {
-  const result = await writeStep(input);
+  const result = await recordStep(input);
   if (result.outcome !== 'recorded') return result;
   const { outcome, recorded, leased, mails } = result;
   beginMails(mails);

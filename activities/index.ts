@@ -1,6 +1,6 @@
 import type { Activities } from '../src/contracts/activities.ts';
 import type { PresentOrder } from '../src/orders/presenter.ts';
-import { createStepWriter } from '../src/orders/steps/record-step.ts';
+import { createStepRecorder } from '../src/orders/steps/record-step.ts';
 import { createBackgroundMails } from '../src/mail/attempt.ts';
 import type { BackgroundAttemptDeps } from '../src/webhooks/schedule/background-attempts.ts';
 import { createBackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
@@ -20,9 +20,9 @@ export type ActivityDeps = MoneyDeps &
 export function createActivities(deps: ActivityDeps): Activities {
   const webhooks = createBackgroundAttempts(deps);
   const beginMails = createBackgroundMails(deps);
-  const writeStep = createStepWriter({ ...deps, firstAttempt: webhooks.firstAttempt });
+  const recordStep = createStepRecorder({ ...deps, firstAttempt: webhooks.firstAttempt });
   return {
-    ...createDatabaseActivities({ ...deps, writeStep, webhooks, beginMails }),
+    ...createDatabaseActivities({ ...deps, recordStep, webhooks, beginMails }),
     ...createSendingActivities(deps),
     ...createMoneyActivities(deps, beginMails),
     ...createScheduleActivities(deps, beginMails),

@@ -2,7 +2,7 @@ import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { Duration } from '@temporalio/common';
 import type { MoneyActivities } from '../src/contracts/activities.ts';
 import { clearAlert } from '../src/alerts/alerts.ts';
-import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
+import { findOrderByNumber } from '../src/orders/find-order.ts';
 import type { BeginMails } from '../src/mail/attempt.ts';
 import * as funds from '../src/payments/funds/funds.ts';
 import type { SurplusDeps } from '../src/payments/funds/refunds.ts';

@@ -9,7 +9,7 @@ import { connectDatabase } from '../src/db/client.ts';
 import { firstChange, decide, WEBHOOK_RETRY_DELAYS_MS } from '../src/domain/index.ts';
 import { createVersionRegistry } from '../src/http/versions.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
-import { createStepWriter, readOrder } from '../src/orders/steps/record-step.ts';
+import { createStepRecorder, readOrder } from '../src/orders/steps/record-step.ts';
 import { DEFAULT_DENIED_PORTS } from '../src/webhooks/sending/address-guard.ts';
 import { createAttemptLog } from '../src/webhooks/schedule/attempt-log.ts';
 import { attemptScheduled } from '../src/webhooks/schedule/leased-attempts.ts';
@@ -108,7 +108,7 @@ async function openService(adminUrl: string, database: string, receiverUrl: stri
     sql,
     merchantId,
     present,
-    writeStep: createStepWriter({ sql, present, firstAttempt: { wakeAfterMs: DAY_MS } }),
+    recordStep: createStepRecorder({ sql, present, firstAttempt: { wakeAfterMs: DAY_MS } }),
     attemptLog: createAttemptLog(sql),
     sender,
     secretBox,
@@ -134,7 +134,7 @@ async function sendWebhooks(service: Service, count: number): Promise<number> {
 
 /** Writes a cancelled order as the service does; its two webhooks are pending. */
 async function writeCancelledOrder(service: Service): Promise<void> {
-  const { sql, writeStep, merchantId } = service;
+  const { sql, recordStep, merchantId } = service;
   const order = await writeOrder(service, merchantId);
   const createdAtMs = order.createdAt.getTime();
   const { state } = firstChange(order.terms, createdAtMs, createdAtMs + DURATIONS.paymentLinkMs);
@@ -143,7 +143,7 @@ async function writeCancelledOrder(service: Service): Promise<void> {
   if (decision.outcome === 'refused') throw decision.error;
   // No payment session is open.
   const { step, ifNoSessionOpen: cancelled = step } = decision;
-  await writeStep({ orderNumber, step: cancelled });
+  await recordStep({ orderNumber, step: cancelled });
   // Reading a final order marks it as started, so the sweep does not start a workflow.
   await readOrder(sql, { orderNumber, afterStep: cancelled.number });
 }

@@ -3,7 +3,7 @@ import type { Sql } from '../../src/db/client.ts';
 import type { OrderState } from '../../src/domain/index.ts';
 import type { PresentOrder } from '../../src/orders/presenter.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
-import type { StepWriter } from '../../src/orders/steps/record-step.ts';
+import type { StepRecorder } from '../../src/orders/steps/record-step.ts';
 import type { DemoMerchant } from '../dev-facts.ts';
 import type { DemoGateway } from './demo-gateway.ts';
 import type { MovedClock } from './moved-clock.ts';
@@ -15,7 +15,7 @@ export interface DemoDeps {
   clock: MovedClock;
   demoGateway: DemoGateway;
   present: PresentOrder;
-  writeStep: StepWriter;
+  recordStep: StepRecorder;
   merchant: DemoMerchant;
 }
 

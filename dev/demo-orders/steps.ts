@@ -41,7 +41,7 @@ export async function create(deps: DemoDeps, story: Story): Promise<DemoOrder> {
 
 /** Decides a command and records its step, as the workflow does. */
 export async function record(
-  { writeStep, clock }: DemoDeps,
+  { recordStep, clock }: DemoDeps,
   order: DemoOrder,
   command: Command,
   more: Pick<RecordStepInput, 'commandId' | 'payment'> = {},
@@ -51,7 +51,7 @@ export async function record(
   if (decision.outcome === 'refused') throw decision.error;
   const { outcome: _changed, state: _state, ...change } = decision;
   const { step } = change;
-  const result = await writeStep({ orderNumber, commandType: command.type, ...change, ...more });
+  const result = await recordStep({ orderNumber, commandType: command.type, ...change, ...more });
   if (result.outcome !== 'recorded') {
     throw new Error(`${step.kind} of ${orderNumber} was not recorded: ${result.outcome}`);
   }

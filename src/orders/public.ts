@@ -16,7 +16,7 @@ export {
   findOrderAnywhere,
   findOrderByNumber,
   orderErrors,
-} from './lists/find-orders.ts';
+} from './find-order.ts';
 export type { DisputeEnding, DisputeLimit, DisputeRecord } from './steps/disputes.ts';
 export { DISPUTE_LIMITS, findDisputedOften, readDisputes } from './steps/disputes.ts';
 export type { TimelinePart, TimelinePlace, TimelineRow } from './steps/timeline.ts';

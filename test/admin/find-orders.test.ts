@@ -5,7 +5,7 @@ import { COLUMN_NAMES } from '../../src/db/client.ts';
 import { EXPIRED_ACCESS } from '../../src/accounts/public.ts';
 import { findCheckout } from '../../src/checkout/queries.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
-import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
+import { findOrderByNumber } from '../../src/orders/find-order.ts';
 import { searchAllOrders } from '../../src/orders/lists/search-orders.ts';
 import { findDisputeHistory } from '../../src/orders/lists/dispute-history.ts';
 import { listDisputes } from '../../src/orders/lists/list-disputes.ts';

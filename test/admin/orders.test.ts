@@ -4,7 +4,7 @@ import {
   raiseDisputeForBuyer,
   refundForMerchant,
 } from '../../src/orders/commands/operator-commands.ts';
-import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
+import { findOrderByNumber } from '../../src/orders/find-order.ts';
 import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';

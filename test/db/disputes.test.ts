@@ -5,10 +5,10 @@ import type { Command, CommandType, OrderState } from '../../src/domain/index.ts
 import { decide } from '../../src/domain/index.ts';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import { readDisputes } from '../../src/orders/steps/disputes.ts';
-import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
+import { findOrderByNumber } from '../../src/orders/find-order.ts';
 import { listDisputes } from '../../src/orders/lists/list-disputes.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
-import { createStepWriter } from '../../src/orders/steps/record-step.ts';
+import { createStepRecorder } from '../../src/orders/steps/record-step.ts';
 import { writeMerchant, writePastOrders } from '../dashboard/past-orders.ts';
 import { databaseTest } from '../support/fixtures.ts';
 
@@ -29,7 +29,7 @@ async function deliveredOrder(sql: Sql, isRewritten = false) {
   const merchantId = await writeMerchant(sql);
   const orderNumber = `ORD${randomUUID()}`;
   await writePastOrders(sql, merchantId, [{ orderNumber, status: 'DELIVERED' }]);
-  const writeStep = createStepWriter({ sql, present, firstAttempt: { wakeAfterMs: 0 } });
+  const recordStep = createStepRecorder({ sql, present, firstAttempt: { wakeAfterMs: 0 } });
   let state: OrderState = {
     terms: { environment: 'sandbox', completionWindowMs: 1000, disputeAnswerMs: RESPOND_BY_MS },
     status: 'DELIVERED',
@@ -51,7 +51,7 @@ async function deliveredOrder(sql: Sql, isRewritten = false) {
       const origin = { actor: { name: actor ?? 'buyer', address: null }, reason: 'R' };
       if (body) await writeCommand(sql, { orderNumber, commandId, name: 'resolve', body, origin });
       const { step } = decision;
-      const result = await writeStep({ orderNumber, step, commandId, isRewritten });
+      const result = await recordStep({ orderNumber, step, commandId, isRewritten });
       expect(result.outcome).toBe('recorded');
       ({ state } = decision);
     },

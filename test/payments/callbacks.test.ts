@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished } from 'vitest';
 import { startHttpServer } from '../../src/http/server/server.ts';
 import { composeApi } from '../../src/main/compose/compose.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
-import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
+import { findOrderByNumber } from '../../src/orders/find-order.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { startApiInstance } from '../support/api-instance.ts';
 import { countingSql } from '../support/counted-work.ts';

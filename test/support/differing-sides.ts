@@ -5,7 +5,7 @@ import type { RecordStepInput } from '../../src/contracts/activities.ts';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { firstChange, decide, stateAfter } from '../../src/domain/index.ts';
 import type { Sql } from '../../src/db/client.ts';
-import { createStepWriter } from '../../src/orders/steps/record-step.ts';
+import { createStepRecorder } from '../../src/orders/steps/record-step.ts';
 import type { DirectOrder } from './orders.ts';
 import type { TestService } from './service.ts';
 
@@ -38,8 +38,8 @@ export async function writeAsLost(
   { step }: Change,
   of: Pick<RecordStepInput, 'commandId' | 'payment' | 'ifNoSessionOpen'>,
 ): Promise<void> {
-  const writeStep = createStepWriter({ ...service.deps, firstAttempt: { wakeAfterMs: DAY_MS } });
-  const result = await writeStep({ orderNumber, step, ...of });
+  const recordStep = createStepRecorder({ ...service.deps, firstAttempt: { wakeAfterMs: DAY_MS } });
+  const result = await recordStep({ orderNumber, step, ...of });
   expect(result.outcome).toBe('recorded');
   const { commandId } = of;
   if (commandId === undefined) return;

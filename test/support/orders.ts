@@ -8,7 +8,7 @@ import { newOrderOf, insertOrder } from '../../src/orders/commands/create-order.
 import { orderInputOf } from '../../src/orders/wake/wake-order.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import type { NewOrder } from '../../src/orders/commands/create-order.ts';
-import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
+import { findOrderByNumber } from '../../src/orders/find-order.ts';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { anOrder } from './api-client.ts';

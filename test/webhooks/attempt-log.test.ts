@@ -65,10 +65,10 @@ async function beginAfterHung(
   kind: AttemptKind,
 ) {
   const hung = attemptOf(deliveryId);
-  await attemptLog.begin(hung);
+  await attemptLog.lease(hung);
   await service.clock.set(ATTEMPT_LEASE_MS + 1000);
   const second = attemptOf(deliveryId, kind);
-  expect(await attemptLog.begin(second)).toBeDefined();
+  expect(await attemptLog.lease(second)).toBeDefined();
   await service.clock.set(0);
   return { hung, second };
 }
@@ -79,7 +79,7 @@ test('concurrent attempts share statements, and each gets its own delivery and r
   deliveryIds,
 }) => {
   const started = deliveryIds.slice(0, 20).map((deliveryId) => attemptOf(deliveryId));
-  const contexts = await Promise.all(started.map(attemptLog.begin));
+  const contexts = await Promise.all(started.map(attemptLog.lease));
   expect(contexts.map((context) => context?.deliveryId)).toEqual(deliveryIds.slice(0, 20));
   expect(new Set(contexts.map((context) => context?.eventId)).size).toBe(20);
 
@@ -110,11 +110,11 @@ test('of ten concurrent attempts of one delivery, one is begun', async ({
   const [deliveryId = ''] = deliveryIds.slice(20);
   const kinds = ['scheduled', 'manual'] as const;
   const ten = Array.from({ length: 10 }, (_, index) => attemptOf(deliveryId, kinds[index % 2]));
-  const contexts = await Promise.all(ten.map(attemptLog.begin));
+  const contexts = await Promise.all(ten.map(attemptLog.lease));
   const begun = ten.filter((_, index) => contexts[index] !== undefined);
   expect(begun).toHaveLength(1);
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ attemptToken: begun[0]?.token });
-  expect(await attemptLog.begin(attemptOf(deliveryId))).toBeUndefined();
+  expect(await attemptLog.lease(attemptOf(deliveryId))).toBeUndefined();
   await attemptLog.abandon(begun[0]!);
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'PENDING', ...FREE });
 });
@@ -152,12 +152,12 @@ test('a FAILED delivery stays so after a failed manual attempt, and becomes DELI
 }) => {
   const [deliveryId = ''] = deliveryIds.slice(23);
   const scheduled = attemptOf(deliveryId);
-  await attemptLog.begin(scheduled);
+  await attemptLog.lease(scheduled);
   await attemptLog.record(resultOf(scheduled, 'FAILED'));
   const failed = await deliveryOf(service, deliveryId);
   for (const state of [null, 'DELIVERED'] as const) {
     const manual = attemptOf(deliveryId, 'manual');
-    await attemptLog.begin(manual);
+    await attemptLog.lease(manual);
     await attemptLog.record(resultOf(manual, state));
     const after = await deliveryOf(service, deliveryId);
     expect(after).toMatchObject({ state: state ?? 'FAILED', isSettled: failed?.['isSettled'] });
@@ -170,9 +170,9 @@ test('if the database refuses a batch, every caller of the batch gets the error'
 }) => {
   const all = deliveryIds.slice(24, 28).map((deliveryId) => attemptOf(deliveryId));
   const malformed = { ...attemptOf('dlv_x'), kind: 'other' as AttemptKind };
-  const settled = await Promise.allSettled([...all, malformed].map(attemptLog.begin));
+  const settled = await Promise.allSettled([...all, malformed].map(attemptLog.lease));
   expect(new Set(settled.map(({ status }) => status))).toEqual(new Set(['rejected']));
-  expect(await Promise.all(all.map(attemptLog.begin))).not.toContain(undefined);
+  expect(await Promise.all(all.map(attemptLog.lease))).not.toContain(undefined);
 });
 
 test('a delivery is FAILED after five attempts, also if a hung process has recorded one beside them', async ({
@@ -184,7 +184,7 @@ test('a delivery is FAILED after five attempts, also if a hung process has recor
   const [deliveryId = ''] = deliveryIds.slice(28);
   for (let count = 0; count < 5; count += 1) {
     const attempt = attemptOf(deliveryId);
-    await attemptLog.begin(attempt);
+    await attemptLog.lease(attempt);
     await attemptLog.record(resultOf(attempt, 'PENDING'));
   }
   await service.sql`UPDATE webhook_deliveries SET next_attempt_at = now() WHERE delivery_id = ${deliveryId}`;
@@ -224,13 +224,13 @@ test('an attempt whose lease comes too late to be used is not made', async ({
   deliveryIds,
 }) => {
   const [deliveryId = ''] = deliveryIds.slice(31);
-  const begin: typeof attemptLog.begin = async (attempt) => {
-    const context = await attemptLog.begin(attempt);
+  const lease: typeof attemptLog.lease = async (attempt) => {
+    const context = await attemptLog.lease(attempt);
     const late = vi.spyOn(performance, 'now').mockReturnValue(Number.MAX_SAFE_INTEGER);
     onTestFinished(() => late.mockRestore());
     return context;
   };
-  const deps = { ...service.deps, attemptLog: { ...attemptLog, begin } };
+  const deps = { ...service.deps, attemptLog: { ...attemptLog, lease } };
   await expect(attemptManually(deps, deliveryId)).rejects.toThrow('The lease came too late');
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'PENDING', ...FREE });
   expect(merchant.receiver.received).toEqual([]);

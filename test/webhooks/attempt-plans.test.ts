@@ -56,7 +56,7 @@ async function statementsOfAttempts(service: TestService, deliveryIds: string[])
   await Promise.all(
     deliveryIds.slice(0, ATTEMPTS_AT_ONCE).map(async (deliveryId) => {
       const attempt = { deliveryId, kind: 'scheduled' as const, token: randomUUID() };
-      expect(await attemptLog.begin({ ...attempt, dueBy: null })).toBeDefined();
+      expect(await attemptLog.lease({ ...attempt, dueBy: null })).toBeDefined();
       await attemptLog.record({ ...attempt, ...DELIVERED, at: new Date() });
     }),
   );

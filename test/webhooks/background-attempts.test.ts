@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { ATTEMPT_LEASE_MS } from '../../src/domain/index.ts';
-import { createStepWriter } from '../../src/orders/steps/record-step.ts';
+import { createStepRecorder } from '../../src/orders/steps/record-step.ts';
 import { createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
 import { attemptLeased } from '../../src/webhooks/schedule/leased-attempts.ts';
 import { createBackgroundAttempts } from '../../src/webhooks/schedule/background-attempts.ts';
@@ -92,7 +92,7 @@ test('the sweep has one sent whose process died during the attempt', async ({
     RETURNING delivery_id`;
   const { deliveryId } = delivery;
   const attempt = { kind: 'scheduled', token: 'of a dead process', dueBy: null } as const;
-  await createAttemptLog(sql).begin({ ...attempt, deliveryId });
+  await createAttemptLog(sql).lease({ ...attempt, deliveryId });
   await sweep(service);
   expect((await sentOf(service, order))[1]).toBe('PENDING 1');
   await sql`
@@ -110,8 +110,8 @@ const LEASE = { wakeAfterMs: ATTEMPT_LEASE_MS, leaseMs: ATTEMPT_LEASE_MS };
 async function recordLeased(service: TestService, order: DirectOrder) {
   await until(async () => (await sentOf(service, order)).join() === 'DELIVERED 1,DELIVERED 1');
   const { step } = await changeOf(service, order, { type: 'deliver' });
-  const writeStep = createStepWriter({ ...service.deps, firstAttempt: LEASE });
-  const write = () => writeStep({ orderNumber: order.orderNumber, step });
+  const recordStep = createStepRecorder({ ...service.deps, firstAttempt: LEASE });
+  const write = () => recordStep({ orderNumber: order.orderNumber, step });
   const result = await write();
   if (result.outcome !== 'recorded' || result.leased === null) throw new Error(result.outcome);
   return { ...result, leased: result.leased, writeAgain: write };
@@ -126,7 +126,7 @@ test('the statement of a step leases its delivery to the process that makes the 
   const { leased, writeAgain } = await recordLeased(service, order);
   expect(leased.orderNumber).toBe(order.orderNumber);
   const other = { ...leased, kind: 'manual', token: 'another', dueBy: null } as const;
-  expect(await deps.attemptLog.begin(other)).toBeUndefined();
+  expect(await deps.attemptLog.lease(other)).toBeUndefined();
   // The same step again, as after a lost answer: the delivery is not leased a second time.
   const again = await writeAgain();
   expect(again).toMatchObject({ outcome: 'recorded', leased: null });
@@ -194,7 +194,7 @@ test('a fault before the attempt leaves the delivery to the workflow', async ({
   await until(async () => (await sentOf(service, order)).join() === 'DELIVERED 1');
   const attemptLog = {
     ...service.deps.attemptLog,
-    begin: () => Promise.reject(new Error('The database is away')),
+    lease: () => Promise.reject(new Error('The database is away')),
   };
   const webhooks = createBackgroundAttempts({ ...service.deps, attemptLog, handOverAfterMs: 0 });
   webhooks.begin({ orderNumber: order.orderNumber, deliveryId: 'a delivery' });

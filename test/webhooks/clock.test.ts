@@ -63,8 +63,8 @@ test.for([60_000, -60_000])(
       attemptLog: {
         ...attemptLog,
         // The database's clock differs by exactly this, however long the statement took.
-        begin: async (attempt: Parameters<typeof attemptLog.begin>[0]) => {
-          const context = await attemptLog.begin(attempt);
+        lease: async (attempt: Parameters<typeof attemptLog.lease>[0]) => {
+          const context = await attemptLog.lease(attempt);
           return context && { ...context, databaseNow };
         },
       },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { REFUSALS } from '../../src/domain/index.ts';
-import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
+import { findOrderByNumber } from '../../src/orders/find-order.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import type { Merchant } from '../support/merchant.ts';

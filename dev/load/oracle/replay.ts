@@ -78,7 +78,7 @@ function after(state: OrderState, recorded: RecordedStep): OrderState | undefine
   return isLegal ? stateAfter(state, step) : undefined;
 }
 
-/** The step as the domain decides it: `writeStep` adds the id of the cancel to a closing, also for the steps beside it. */
+/** The step as the domain decides it: `recordStep` adds the id of the cancel to a closing, also for the steps beside it. */
 function asDecided(step: Step): Step {
   if (step.pendingOperation?.kind !== 'closing') return step;
   const { kind, cause } = step.pendingOperation;

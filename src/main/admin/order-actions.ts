@@ -1,5 +1,5 @@
 import { decideDispute, recoverForOperator } from '../../orders/commands/operator-commands.ts';
-import { findOrderAnywhere } from '../../orders/lists/find-orders.ts';
+import { findOrderAnywhere } from '../../orders/find-order.ts';
 import { createOrderPresenter } from '../../orders/presenter.ts';
 import type { OrderRow } from '../../orders/rows.ts';
 import type { Order } from '../../orders/schemas.ts';

@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/index.ts';
-import { findOrderAnywhere } from '../../orders/lists/find-orders.ts';
+import { findOrderAnywhere } from '../../orders/find-order.ts';
 import type { OrderView, OrderWorkflowsView } from '../../payments/operators/order-view.ts';
 import { readOrderView, readOrderWorkflows } from '../../payments/operators/order-view.ts';
 import { eraseBuyer, findOrdersOfBuyer } from '../../privacy/erase-buyer.ts';

@@ -7,7 +7,7 @@ import type { OrderMessageName } from '../../contracts/order-workflow.ts';
 import type { HelperName } from '../../domain/index.ts';
 import { BUYER_DISPUTES, DomainError, statusesThatTake } from '../../domain/index.ts';
 import { addRequestFields, requestFields } from '../../http/request-context.ts';
-import { authorizeOrder, findOrderAnywhere } from '../lists/find-orders.ts';
+import { authorizeOrder, findOrderAnywhere } from '../find-order.ts';
 import type { OrderOwner } from '../lists/search-orders.ts';
 import type { DisputeLimit } from '../steps/disputes.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';

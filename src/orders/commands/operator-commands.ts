@@ -5,7 +5,7 @@ import { DomainError } from '../../domain/index.ts';
 import { isRecorded, newCommandId } from './command-queries.ts';
 import type { SendDeps } from './send-command.ts';
 import { raiseDispute, sendCommand } from './send-command.ts';
-import { findOrderAnywhere } from '../lists/find-orders.ts';
+import { findOrderAnywhere } from '../find-order.ts';
 import type { OrderRow } from '../rows.ts';
 import type { Order } from '../schemas.ts';
 import type { WakeDeps } from '../wake/wake-order.ts';

@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/client.ts';
 import { DomainError, isFinal } from '../../domain/index.ts';
 import { tooManyRequests } from '../../http/responses/errors.ts';
-import { findOrderByNumber } from '../lists/find-orders.ts';
+import { findOrderByNumber } from '../find-order.ts';
 import type { CommandBody, OrderRow } from '../rows.ts';
 import type { CommandRef, GivenCommand, NewCommand } from './command-queries.ts';
 import { findTarget, writeCommand } from './command-queries.ts';

@@ -3,7 +3,7 @@ import type { Sql } from '../../db/client.ts';
 import type { CommandType } from '../../domain/index.ts';
 import { DomainError, isFinal, REFUSALS, refusalOf, transitionOf } from '../../domain/index.ts';
 import { DISPUTE_LIMITS } from '../steps/disputes.ts';
-import { findOrderByNumber } from '../lists/find-orders.ts';
+import { findOrderByNumber } from '../find-order.ts';
 import type { PresentOrder } from '../presenter.ts';
 import {
   findCarriedOut,

@@ -12,7 +12,7 @@ import { readDisputes } from '../steps/disputes.ts';
 import type { DisputeList } from './list-disputes.ts';
 import { listDisputes } from './list-disputes.ts';
 import { ordersCsv } from './orders-csv.ts';
-import { findOrder } from './find-orders.ts';
+import { findOrder } from '../find-order.ts';
 import type { OrderRow } from '../rows.ts';
 import type { OrderSort } from './page-orders.ts';
 import { pageOrders } from './page-orders.ts';

@@ -4,7 +4,7 @@ import { MOST_NUMBERED, pageOf, rowsToRead } from '../../db/list-part.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderStatus } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
-import { readRows } from './find-orders.ts';
+import { readOrders } from '../find-order.ts';
 import { boundsOf, listOrders } from './list-orders.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import { foundQuery } from './search-orders.ts';
@@ -109,7 +109,7 @@ async function pageOfFew(
   const page = pageOf(SORTED[sort](keys), part);
   return {
     ...page,
-    rows: await readRows(sql, page.rows),
+    rows: await readOrders(sql, page.rows),
     sort,
     sorts: isWhole ? ORDER_SORTS : ['newest'],
     totalPaise: isWhole ? keys.reduce((sum, { amountPaise }) => sum + amountPaise, 0) : null,

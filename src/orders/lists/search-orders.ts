@@ -3,7 +3,7 @@ import type { ListPage, ListPart } from '../../db/list-part.ts';
 import { pageOf, rowsToRead } from '../../db/list-part.ts';
 import type { Environment, OrderStatus } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
-import { readRows } from './find-orders.ts';
+import { readOrders } from '../find-order.ts';
 
 /** The owner of the orders. Every query of a merchant's pages has it as a condition. */
 export interface OrderOwner {
@@ -109,7 +109,7 @@ export async function searchAllOrders(
     SELECT order_number FROM (${union}) found
     ORDER BY ${first.order} LIMIT ${most}`;
   const page = pageOf(found, part);
-  return { ...page, rows: await readRows(sql, page.rows) };
+  return { ...page, rows: await readOrders(sql, page.rows) };
 }
 
 function sourcesOf(sql: Sql, { text = '', merchantId }: OperatorSearch, after = '') {

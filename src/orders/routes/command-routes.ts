@@ -13,7 +13,7 @@ import {
 import type { GivenCommand } from '../commands/command-queries.ts';
 import { newIdOrKey } from '../commands/command-queries.ts';
 import type { CreateOrderDeps } from '../commands/create-order.ts';
-import { orderErrors } from '../lists/find-orders.ts';
+import { orderErrors } from '../find-order.ts';
 import { EXAMPLE_ORDERS } from './examples.ts';
 import {
   acceptSchema,

@@ -7,7 +7,7 @@ import { envelopeOf, success } from '../../http/responses/response.ts';
 import { cursorInQuery, cursorOf, INVALID_CURSOR } from '../../http/input/cursor.ts';
 import { errorOf, ValidationError } from '../../http/responses/errors.ts';
 import { findOrigins } from '../../merchants/public.ts';
-import { authorizeOrder, findOrder, orderErrors } from '../lists/find-orders.ts';
+import { authorizeOrder, findOrder, orderErrors } from '../find-order.ts';
 import type { OrderOwner } from '../lists/search-orders.ts';
 import {
   keyHeaders,

@@ -21,24 +21,24 @@ const MOVEMENTS: Partial<Record<StepKind, 'capture' | 'release' | 'refund'>> = {
 };
 
 /**
- * Creates the only writer of an order's steps after its creation. The SQL function `record_step` writes the
- * row, the step, the webhook event with its bytes, the delivery and the ledger line in one statement,
- * once for each step number. Only the order's workflow calls it, so the values that are read beforehand stay valid.
- * What others change (docs/who-writes-what.md), `record_step` checks as requirements on the locked row, or compares
- * with what was read (`beside_step`): if it differs, all is read and made again.
+ * Returns the function that records an order's steps, the only one after its creation. The SQL function `record_step`
+ * writes the row, the step, the webhook event with its bytes, the delivery and the ledger line in one statement, once
+ * for each step number. Only the order's workflow calls it, so the values that are read beforehand stay valid. What
+ * others change (docs/who-writes-what.md), `record_step` checks as requirements on the locked row, or compares with what
+ * was read (`beside_step`): if it differs, all is read and made again.
  */
-export function createStepWriter(deps: StepWriterDeps): StepWriter {
-  return (input) => writeStep(deps, input);
+export function createStepRecorder(deps: StepRecorderDeps): StepRecorder {
+  return (input) => recordStep(deps, input);
 }
 
-interface StepWriterDeps {
+interface StepRecorderDeps {
   sql: Sql;
   present: PresentOrder;
   orderMails?: OrderMailDeps | undefined;
   firstAttempt: FirstAttempt;
 }
 
-export type StepWriter = (input: RecordStepInput) => Promise<StepResult>;
+export type StepRecorder = (input: RecordStepInput) => Promise<StepResult>;
 
 /** What `record_step` returns of a step that it has written, or that was written before. */
 interface WrittenStep {
@@ -64,7 +64,7 @@ type StepResult =
       mails: OutgoingOrderMail[];
     });
 
-async function writeStep(deps: StepWriterDeps, given: RecordStepInput): Promise<StepResult> {
+async function recordStep(deps: StepRecorderDeps, given: RecordStepInput): Promise<StepResult> {
   const { sql, present, orderMails, firstAttempt } = deps;
   const before = await readContext(sql, given);
   const input = chosenStep(given, before.openSessionId);
@@ -104,7 +104,7 @@ async function writeStep(deps: StepWriterDeps, given: RecordStepInput): Promise<
       p_mails => ${mails.length > 0 ? sql.json(mailRows(mails)) : null}
     ) AS result`;
   const { result } = row;
-  if (result.outcome === 'row_changed') return writeStep(deps, given);
+  if (result.outcome === 'row_changed') return recordStep(deps, given);
   if (result.outcome !== 'recorded') return result;
   const { endpoint, mails: written, ...recorded } = result;
   return {

@@ -75,8 +75,8 @@ export function createAttemptLog(sql: Sql) {
      * @returns undefined while another attempt holds the lease, when a scheduled attempt is too early or the
      * delivery is no longer PENDING, or when the event is erased
      */
-    begin: createBatches<Attempt, AttemptContext | undefined>(
-      (attempts) => begin(sql, attempts),
+    lease: createBatches<Attempt, AttemptContext | undefined>(
+      (attempts) => lease(sql, attempts),
       HANGS_AFTER_MS,
     ),
 
@@ -137,7 +137,7 @@ async function endLease(sql: Sql, { deliveryId, token }: Lease, changes: Fragmen
 const idsOf = (attempts: readonly { deliveryId: string }[]) =>
   attempts.map(({ deliveryId }) => deliveryId);
 
-async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | undefined)[]> {
+async function lease(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | undefined)[]> {
   const rows = await sql<(AttemptContext & { token: string })[]>`
     WITH taken AS (
       UPDATE webhook_deliveries AS d SET

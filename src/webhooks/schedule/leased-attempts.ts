@@ -43,7 +43,7 @@ export async function attemptScheduled(
   const { now = Date.now } = deps;
   const dueBy = new Date((await now()) + EARLY_TOLERANCE_MS);
   const attempt = { ...newAttempt(deliveryId, 'scheduled', dueBy), takesOver };
-  const context = await begin(deps, attempt);
+  const context = await lease(deps, attempt);
   if (!context) return outcomeWithoutAttempt(deps, attempt);
   return abandonOnError(deps, attempt, () => attemptOrPostpone(deps, context, attempt));
 }
@@ -82,9 +82,9 @@ function newAttempt(deliveryId: string, kind: AttemptKind, dueBy: Date | null): 
  *
  * @throws Error if the clock is wrong, or the lease came late ({@link isLeaseLate})
  */
-async function begin(deps: AttemptDeps, attempt: Attempt): Promise<AttemptContext | undefined> {
+async function lease(deps: AttemptDeps, attempt: Attempt): Promise<AttemptContext | undefined> {
   const askedAtMs = performance.now();
-  const context = await deps.attemptLog.begin(attempt);
+  const context = await deps.attemptLog.lease(attempt);
   return abandonOnError(deps, attempt, async () => {
     if (context) await assertClockAgrees(context.databaseNow, deps);
     if (isLeaseLate(askedAtMs)) throw new Error('The lease came too late');
@@ -167,7 +167,7 @@ export async function attemptManually(
 ): Promise<ManualAttemptResult | undefined> {
   const { attemptLog } = deps;
   const attempt = newAttempt(deliveryId, 'manual', null);
-  const context = await begin(deps, attempt);
+  const context = await lease(deps, attempt);
   if (!context) {
     const delivery = await attemptLog.find(attempt);
     // The buyer's data was erased since the attempt was asked for.

@@ -4,7 +4,7 @@ import type { Sql } from '../../../src/db/client.ts';
 import type { Command, OrderState } from '../../../src/domain/index.ts';
 import { firstChange, decide } from '../../../src/domain/index.ts';
 import { createOrderPresenter } from '../../../src/orders/presenter.ts';
-import { createStepWriter } from '../../../src/orders/steps/record-step.ts';
+import { createStepRecorder } from '../../../src/orders/steps/record-step.ts';
 import { writeCapture } from '../../../src/payments/captures/capture-queries.ts';
 import { writeMerchant, writePastOrders } from '../../dashboard/past-orders.ts';
 import { atRazorpay, capturedWhole, SANDBOX } from '../../support/gateway.ts';
@@ -50,8 +50,8 @@ export async function deliveredOrder(
     if (decision.outcome === 'refused') throw decision.error;
     const { step, requires = [] } = decision;
     const present = createOrderPresenter('https://a.example');
-    const writeStep = createStepWriter({ sql, present, firstAttempt: { wakeAfterMs: 0 } });
-    const { outcome } = await writeStep({
+    const recordStep = createStepRecorder({ sql, present, firstAttempt: { wakeAfterMs: 0 } });
+    const { outcome } = await recordStep({
       orderNumber,
       step,
       // The commands of a person have no rows here.

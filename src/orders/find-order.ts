@@ -1,9 +1,9 @@
-import type { Sql } from '../../db/client.ts';
-import type { Environment } from '../../domain/index.ts';
-import { DomainError } from '../../domain/index.ts';
-import { addRequestFields } from '../../http/request-context.ts';
-import { errorOf } from '../../http/responses/errors.ts';
-import type { OrderRow } from '../rows.ts';
+import type { Sql } from '../db/client.ts';
+import type { Environment } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
+import { addRequestFields } from '../http/request-context.ts';
+import { errorOf } from '../http/responses/errors.ts';
+import type { OrderRow } from './rows.ts';
 
 /**
  * Finds an order that a workflow or a stored row names.
@@ -60,7 +60,7 @@ async function findRow(sql: Sql, orderNumber: string): Promise<OrderRow | undefi
 }
 
 /** Reads the orders that a list has found, in the given order. */
-export async function readRows(
+export async function readOrders(
   sql: Sql,
   found: readonly Pick<OrderRow, 'orderNumber'>[],
 ): Promise<OrderRow[]> {
