@@ -80,7 +80,7 @@ export interface OrderWorkflows {
 }
 
 export type FoundWorkflow =
-  /** With its search attributes. `hasBegun` is false until its first task has ended. */
+  /** With its search attributes. `hasBegun` is false until its first task has started. */
   | { state: 'running'; status: OrderStatus | undefined; disputeCount: number; hasBegun: boolean }
   /** `result` is undefined when the workflow was terminated or has failed. */
   | { state: 'closed'; result: OrderResult | undefined }
@@ -183,8 +183,8 @@ async function startOrder(client: Client, input: OrderInput): Promise<void> {
 
 const DISPUTE_COUNT = defineSearchAttributeKey('DisputeCount', 'INT');
 
-/** WorkflowExecutionStarted, WorkflowTaskScheduled and WorkflowTaskStarted. */
-const EVENTS_BEFORE_BEGIN = 3;
+/** WorkflowExecutionStarted and WorkflowTaskScheduled. */
+const EVENTS_BEFORE_BEGIN = 2;
 
 async function find(client: Client, orderNumber: string): Promise<FoundWorkflow> {
   const handle = client.workflow.getHandle(orderNumber);

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { stopClock } from '../support/browser.ts';
 import type { TestService } from '../support/service.ts';
 import { documentationTest, expectReadable } from './docs-screens.ts';
 
@@ -80,6 +81,7 @@ test('/docs shows one language in all examples, and remembers it', async ({
 test('/docs is searched, and its examples are copied', async ({ service, newPhone }) => {
   const { page, complaints } = await newPhone();
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await stopClock(page);
   await page.goto(`${service.origin}/docs`);
   const visible = page.locator('nav li:visible');
   await page.locator('nav summary').click();

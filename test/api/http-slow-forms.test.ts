@@ -30,9 +30,10 @@ const pageAt = (path: `/${string}`, bodyType: 'form' | 'multipart') =>
   }));
 
 const routes = [pageAt('/form', 'form'), pageAt('/upload', 'multipart')];
+/** Long enough for what is sent at once to be read, on a busy machine too. */
 const slowClientLimits = {
-  headersTimeout: 1_000,
-  requestTimeout: 1_000,
+  headersTimeout: 3_000,
+  requestTimeout: 3_000,
   connectionsCheckingInterval: 50,
 };
 

@@ -6,7 +6,7 @@ import { serviceTest } from '../support/service-test.ts';
 import { codeOf, operatorUser, PASSWORD, TOTP_SECRET } from '../support/users.ts';
 import { browserOf } from './browsing.ts';
 import type { Screen } from './screens.ts';
-import { openMenu } from './menu.ts';
+import { clickInMenu } from './menu.ts';
 
 export const accountTest = () =>
   serviceTest({ time: 'real', worker: false }).extend(
@@ -56,8 +56,7 @@ export function accountOn(test: ReturnType<typeof accountTest>, screens: readonl
       await expectFit(page);
       await fill(page, { 'The password that you have just chosen': PASSWORD });
       await page.getByRole('button', { name: 'Confirm the address' }).click();
-      await openMenu(page);
-      await page.getByRole('link', { name: 'Account' }).click();
+      await clickInMenu(page, page.getByRole('link', { name: 'Account' }));
       await page.getByText('This session').waitFor();
       await expectFit(page);
 
@@ -85,8 +84,7 @@ export function accountOn(test: ReturnType<typeof accountTest>, screens: readonl
       await page.getByRole('link', { name: 'Manage two-factor' }).click();
       await page.waitForURL('**/two-factor');
       await expectFit(page);
-      await openMenu(page);
-      await page.getByRole('button', { name: 'Log out' }).click();
+      await clickInMenu(page, page.getByRole('button', { name: 'Log out' }));
       await page.getByText('You are logged out.').waitFor();
       await expectFit(page);
       // What was refused answers with 400, which browsers report.

@@ -5,7 +5,7 @@ import { until } from '../support/until.ts';
 const CLICK_TIMEOUT_MS = 5000;
 
 /** Shows the pages that a narrow screen has behind a button. */
-export async function openMenu(page: Page): Promise<void> {
+async function openMenu(page: Page): Promise<void> {
   const more = page.getByRole('button', { name: 'More' });
   if (await more.isVisible()) await more.click();
 }

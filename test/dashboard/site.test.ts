@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { until } from '../support/until.ts';
 import { dashboardTest } from './dashboard-test.ts';
 
 const test = dashboardTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
@@ -7,12 +8,15 @@ test('the first page leads to the log-in and the documentation, and says whether
   visitor,
   owner,
 }) => {
-  const { status, body } = await visitor.get('/');
+  // It waits 2 s for the database and for Temporal.
+  const { status, body } = await until(async () => {
+    const page = await visitor.get('/');
+    return page.body.match(/Works/g)?.length === 2 && page;
+  });
   expect(status).toBe(200);
   for (const path of ['/dashboard/login', '/dashboard/sign-up', '/docs']) {
     expect(body).toContain(`href="${path}"`);
   }
-  expect(body.match(/Works/g)).toHaveLength(2);
   expect((await owner.get('/')).body).toContain('href="/dashboard"');
 });
 

@@ -46,7 +46,7 @@ afterAll(async () => {
 function createOrder(): Promise<OrderRef> {
   const key = { 'Idempotency-Key': randomUUID() };
   const created = () => merchant.sandbox.create({}, key).catch(() => null);
-  return until(created) as Promise<OrderRef>;
+  return until(created);
 }
 
 /** Waits until the answers of the API say so: one can be a 500, or be lost with a process. */

@@ -77,6 +77,8 @@ test('a buyer whose UPI app has opened reads nothing of the kind', async ({
   const { page } = person;
   await page.clock.install();
   await begin(person, order.payment_url, WORDS.en);
+  // From here on the test says when two seconds have passed.
+  await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + 60_000);
   await person.follow(WORDS.en.open);
   // The app in front of the browser takes the focus.
   await page.evaluate("dispatchEvent(new Event('blur'))");

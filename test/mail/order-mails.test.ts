@@ -51,8 +51,8 @@ const post = ({ sandbox }: Merchant, { order_number: id }: Order, path: string, 
   sandbox.post(`/orders/${id}${path}`, body);
 
 /** The mail with this subject, once it has come: of two, the later one may come first. */
-const mailTo = async (to: string, subject: string) =>
-  (await until(() => smtp.mails.find((mail) => mail.to.includes(to) && mail.subject === subject)))!;
+const mailTo = (to: string, subject: string) =>
+  until(() => smtp.mails.find((mail) => mail.to.includes(to) && mail.subject === subject));
 
 const mailIdOf = (mail: ReceivedMail) => headerOf(mail, 'Message-ID')?.slice(1).split('@')[0];
 

@@ -56,11 +56,11 @@ test('API and worker each serve their own metrics at METRICS_PORT', async ({
   expect(await scrape(ports.api)).toContain(`${raised} 1\n`);
   expect(await scrape(ports.worker)).toContain(`${raised} 0\n`);
   for (const port of Object.values(ports)) {
-    const text = await scrape(port);
+    const text = () => scrape(port);
     for (const kind of ['callback_not_understood', 'clock_skew']) {
-      expect(text).toContain(`payment_order_service_alerts_open{kind="${kind}"} 1\n`);
+      await expect.poll(text).toContain(`payment_order_service_alerts_open{kind="${kind}"} 1\n`);
     }
-    expect(text).toMatch(/^nodejs_version_info\{version="v24\./m);
+    expect(await text()).toMatch(/^nodejs_version_info\{version="v24\./m);
   }
   // What Temporal's SDK measures comes with the worker's.
   const measured = () => scrape(ports.worker);

@@ -16,4 +16,4 @@ export const whenMoneyIsFree = <Result>(sql: Sql, settle: () => Promise<Result>)
       if (error instanceof Error && error.message.startsWith(IS_MOVING)) return undefined;
       throw error;
     }
-  }).then((settled) => settled!.result);
+  }).then((settled) => settled.result);

@@ -62,8 +62,11 @@ test('of a final order, only the webhook attempts move; without one it is 400', 
 }) => {
   const { order, advance, untilAttempts, receiver, sandbox } = await refusedOrder(service);
   await untilAttempts(1);
-  await sandbox.post(`/orders/${order.order_number}/cancel`);
-  await receiver.until(1, ({ event }) => event === 'ORDER_CANCELLED');
+  await sandbox.cancel(order);
+  await until(async () => {
+    const deliveries = await deliveriesOf(service, order.order_number);
+    return deliveries.length === 2 && deliveries.every(({ attempts }) => attempts.length === 1);
+  });
   const cancelled = await sandbox.read(order);
   const key = { 'Idempotency-Key': randomUUID() };
   receiver.answerWith(() => 200);

@@ -64,7 +64,7 @@ describe('the DNS lookup', () => {
     const server = await startNameServer((type, query) =>
       type === TYPE_A ? answerTo(query, IPV4) : undefined,
     );
-    const options = { lookup: createDnsLookup(1000, [server]), allowedCidrs: [] };
+    const options = { lookup: createDnsLookup(3000, [server]), allowedCidrs: [] };
     expect(await resolveAllowed('hooks.example.com', options)).toEqual(['93.184.215.14']);
   });
 

@@ -47,7 +47,7 @@ test('a recorded attempt has the headers that were sent, and one of an earlier r
       delivery.attempts[0] && findAttempt(service.sql, delivery, delivery.attempts[0].attemptId)
     );
   };
-  const { request } = (await until(read))!;
+  const { request } = await until(read);
   const headers = Object.fromEntries(request?.headers ?? []);
   expect(new Webhook(merchant.webhookSecret).verify(request?.body ?? '', headers)).toBeDefined();
   expect(headers['webhook-signature']).toBe(received.headers['webhook-signature']);

@@ -13,6 +13,7 @@ import { madeAtGateway, payAtGateway, SANDBOX, sessionOf, simulator } from '../s
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { untilTemporalWaits } from '../webhooks/deliveries.ts';
 
 const test = serviceTest({ time: 'real', callbacks: false });
 
@@ -201,8 +202,8 @@ test('a lost order whose workflow waits only for its webhooks raises an alert', 
 }) => {
   merchant.receiver.answerWith(({ event }) => (event === 'ORDER_CANCELLED' ? 500 : 200));
   const order = await orders.in('CANCELLED');
-  // The first attempt was made without it; it makes the others.
-  await until(async () => (await order.handle.describe()).status.name === 'RUNNING');
+  // The first attempt was made without it; it makes the others, and the next one in five minutes.
+  await untilTemporalWaits(service, order.orderNumber, 1);
   await compareOrders(service.deps);
   expect(await openAlerts(service, order.orderNumber)).toEqual([]);
   await loseOrder(service, order.orderNumber);

@@ -10,6 +10,7 @@ import { createOrderWorkflows } from '../../src/temporal/order-workflows.ts';
 import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
 import { listAudit } from '../../src/merchants/public.ts';
 import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
+import { eventNames } from '../../dev/orders/history.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { anOrder } from '../support/api-client.ts';
 import { backUp } from '../support/backup.ts';
@@ -102,6 +103,19 @@ test('the comparison clears the alert about a missing workflow that runs again',
     const alerts = await Promise.all(about);
     return alerts.every((those) => those.join() === 'workflow_missing: its workflow runs');
   });
+});
+
+test('an order is woken while its first task runs, which may have read the row before', async ({
+  service,
+  orders,
+}) => {
+  await service.sql`ALTER FUNCTION waiting_dispute_of RENAME TO away`;
+  const order = await orders.start();
+  const has = (name: string) => async () => (await eventNames(order.handle)).includes(name);
+  await until(has('WORKFLOW_TASK_STARTED'));
+  expect(await wakeOrder(service.deps, order.orderNumber)).toBe('signalled');
+  await service.sql`ALTER FUNCTION away RENAME TO waiting_dispute_of`;
+  await until(has('WORKFLOW_EXECUTION_SIGNALED'));
 });
 
 /** Workflows that are asked through an interceptor. */

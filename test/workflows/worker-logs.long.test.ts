@@ -37,10 +37,10 @@ test.beforeAll(({ workerProcess }) => void workerProcess);
 /** The log so far; each line must be a JSON log object. */
 const lines = (logFile: string) => linesIn(logFile);
 
-async function untilLine(logFile: string, fields: Partial<PartLine>): Promise<PartLine> {
+function untilLine(logFile: string, fields: Partial<PartLine>): Promise<PartLine> {
   const fits = (line: PartLine) =>
     Object.entries(fields).every(([name, value]) => line[name] === value);
-  return (await until(() => lines(logFile).find(fits))) as PartLine;
+  return until(() => lines(logFile).find(fits));
 }
 
 test('a failed webhook attempt is logged with its order, merchant, event, status and duration', async ({

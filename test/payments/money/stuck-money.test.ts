@@ -33,10 +33,11 @@ test('a refund is stuck after five minutes, with its attempts, last error and ne
   const inspected = async () => {
     const { stuck } = await findStuckMoney(service.deps.sql, 50);
     const found = await inspectStuck(inspector, stuck);
-    return found.find(({ orderNumber }) => orderNumber === order.orderNumber);
+    return found.find(
+      ({ orderNumber, call }) => orderNumber === order.orderNumber && call.state === 'waiting',
+    );
   };
-  await until(async () => (await inspected())?.call.state === 'waiting');
-  expect(await inspected()).toMatchObject({
+  expect(await until(inspected)).toMatchObject({
     kind: 'refunding',
     environment: 'sandbox',
     amountPaise: 49_950,
@@ -85,8 +86,9 @@ test('a surplus refund is stuck, under the workflow that makes it', async ({ ser
   const surplus = stuck.find(({ kind }) => kind === 'refunding_surplus');
   expect(surplus).toMatchObject({ amountPaise: 700, workflowId: 'refund-razorpay-pay_surplus' });
   const inspector = createWorkflowInspector(service.temporal.client);
-  const [inspected] = await inspectStuck(inspector, surplus ? [surplus] : []);
-  expect(inspected?.call).toEqual({ state: 'no_workflow' });
+  await expect
+    .poll(async () => (await inspectStuck(inspector, surplus ? [surplus] : []))[0]?.call)
+    .toEqual({ state: 'no_workflow' });
 });
 
 test('a Temporal that does not answer leaves the state unknown', async ({ service, orders }) => {
