@@ -58,15 +58,3 @@ async function findRow(sql: Sql, orderNumber: string): Promise<OrderRow | undefi
   >`SELECT * FROM orders_with_dispute WHERE order_number = ${orderNumber}`;
   return row;
 }
-
-/** Reads the orders that a list has found, in the given order. */
-export async function readOrders(
-  sql: Sql,
-  found: readonly Pick<OrderRow, 'orderNumber'>[],
-): Promise<OrderRow[]> {
-  const numbers = found.map(({ orderNumber }) => orderNumber);
-  return sql<OrderRow[]>`
-    SELECT o.* FROM unnest(${numbers}::text[]) WITH ORDINALITY AS listed (order_number, place)
-      JOIN orders_with_dispute o USING (order_number)
-    ORDER BY place`;
-}

@@ -1,5 +1,6 @@
 import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import { defineSearchAttributeKey, type TypedSearchAttributes } from '@temporalio/common';
+import proto from '@temporalio/proto';
 import {
   ApplicationFailure,
   WorkflowNotFoundError,
@@ -183,15 +184,17 @@ async function startOrder(client: Client, input: OrderInput): Promise<void> {
 
 const DISPUTE_COUNT = defineSearchAttributeKey('DisputeCount', 'INT');
 
-/** WorkflowExecutionStarted and WorkflowTaskScheduled. */
-const EVENTS_BEFORE_BEGIN = 2;
+const { PENDING_WORKFLOW_TASK_STATE_SCHEDULED } =
+  proto.temporal.api.enums.v1.PendingWorkflowTaskState;
 
 async function find(client: Client, orderNumber: string): Promise<FoundWorkflow> {
   const handle = client.workflow.getHandle(orderNumber);
   try {
-    const { status, runId, typedSearchAttributes, historyLength } = await handle.describe();
+    const { status, runId, typedSearchAttributes, historyLength, raw } = await handle.describe();
     if (status.name === 'RUNNING') {
-      const hasBegun = historyLength > EVENTS_BEFORE_BEGIN;
+      // The start and its task are two events. While that task waits, a Signal can be the third one.
+      const isWaiting = raw.pendingWorkflowTask?.state === PENDING_WORKFLOW_TASK_STATE_SCHEDULED;
+      const hasBegun = historyLength > (isWaiting ? 3 : 2);
       const disputeCount = typedSearchAttributes.get(DISPUTE_COUNT) ?? 0;
       return { state: 'running', status: statusOf(typedSearchAttributes), disputeCount, hasBegun };
     }

@@ -196,13 +196,13 @@ async function retryUntilCreated(api: ApiClient, key: string): Promise<Order> {
 /** A new order; on a busy machine the API may take longer than the contract's 5 s. */
 const createdOrder = (api: ApiClient) => retryUntilCreated(api, randomUUID());
 
-/** Waits until the texts of a command are recorded, which happens before its order is notified. */
-const requestHasArrived = (service: TestService, orderNumber: string) =>
-  until(
-    async () =>
-      (await service.sql`SELECT FROM order_commands WHERE order_number = ${orderNumber}`).length >
-      0,
-  );
+/** Waits until the texts of a delivery are recorded, which happens before its order is notified. */
+const requestHasArrived = ({ sql }: TestService, orderNumber: string) =>
+  until(async () => {
+    const commands = await sql`
+      SELECT FROM order_commands WHERE order_number = ${orderNumber} AND name = 'deliver'`;
+    return commands.length > 0;
+  });
 
 test('SIGTERM ends the process as usual while Temporal is down', async ({ service }) => {
   const stopping = await startApiProcess(service, { TEMPORAL_ADDRESS: '127.0.0.1:1' });

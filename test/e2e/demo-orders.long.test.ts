@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { connectDatabase } from '../../src/db/client.ts';
 import type { Sql } from '../../src/db/client.ts';
 import { adminProcess } from '../support/admin-cli.ts';
+import { repeated } from '../support/repeated.ts';
 import { until } from '../support/until.ts';
 import { npmService } from './npm-service.ts';
 import { indianDay, wholeStatement } from '../ledger/statement-proof.ts';
@@ -54,7 +55,7 @@ async function expectSound(): Promise<void> {
 test('after the first start, ledger, gateway and workflows agree on the demo orders', async () => {
   await untilAllRun();
   await expectSound();
-  const { body } = await npm.sandbox().get<{ totalElements: number }>('/orders');
+  const { body } = await repeated(() => npm.sandbox().get<{ totalElements: number }>('/orders'));
   expect(body.data.totalElements).toBe((await ordersAndSteps()).length);
 });
 

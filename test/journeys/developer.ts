@@ -51,7 +51,10 @@ async function readDocumentation(person: Person): Promise<void> {
   const contents = page.getByRole('navigation', { name: 'Contents' });
   // On a phone the script closes the contents.
   const isClosed = variant.javaScriptEnabled && variant.viewport.width < 1024;
-  if (isClosed) await contents.getByText('Contents', { exact: true }).click();
+  if (isClosed) {
+    await contents.locator('details:not([open])').waitFor();
+    await contents.getByText('Contents', { exact: true }).click();
+  }
   await person.follow('Quick start', contents);
   await page.waitForURL('**/docs#guide-quick-start');
   await page.getByRole('heading', { name: 'Quick start' }).waitFor();

@@ -5,6 +5,7 @@ import type { PresentedLine } from '../../src/ledger/statement-presenter.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import type { Merchant } from '../support/merchant.ts';
+import { repeated } from '../support/repeated.ts';
 import { sealEverything } from '../support/seal-ledger.ts';
 import type { TestService } from '../support/service.ts';
 import type { Movement } from './random-money.ts';
@@ -30,7 +31,8 @@ export const indianDay = (daysAgo = 0) =>
 export const indianTime = (day: string, time: string) => new Date(`${day}T${time}+05:30`);
 
 export async function statementOf(client: ApiClient, day: string, query = '') {
-  const { status, body } = await client.get<Statement>(`/statements/${day}${query}`);
+  const read = () => client.get<Statement>(`/statements/${day}${query}`);
+  const { status, body } = await repeated(read);
   expect([status, body.message]).toEqual([200, 'Statement']);
   return body.data;
 }

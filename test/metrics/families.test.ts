@@ -22,6 +22,7 @@ const test = serviceTest({ time: 'real' }).extend(
     return served;
   },
 );
+test.afterEach(({ service }) => service.clock.set(0));
 
 test('requests are counted by the path that their route declares, unknown paths together', async ({
   service,
@@ -66,7 +67,6 @@ test('attempts of webhooks are counted by outcome, and the oldest due one has it
   expect(nextAttempts).toHaveLength(1);
   await service.clock.stopAt(new Date(Number(nextAttempts[0]?.at) + 600_000));
   await expect.poll(() => scraped('webhook_oldest_due_seconds')).toBeCloseTo(600, 1);
-  await service.clock.set(0);
 });
 
 test('calls to a gateway are counted by operation and outcome', async ({
@@ -185,7 +185,6 @@ test('reconciliation lags behind by the time that a check at the gateway is over
   await expect.poll(lag).toBe(0);
   await service.clock.stopAt(new Date(Number(first.checkAt) + 300_000));
   await expect.poll(lag).toBeCloseTo(300, 1);
-  await service.clock.set(0);
 });
 
 test('the proof of the ledger has no value before the first one, then its age and result', async ({

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { eventNames } from '../../dev/orders/history.ts';
 import { findUnappliedState } from '../../src/orders/public.ts';
 import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
@@ -129,15 +130,15 @@ test('a process that is killed after the Signal loses no payment: the order cont
   kit,
   gateway,
   worker,
+  orders,
 }) => {
   const api = await startApiProcess(service);
   const paid = await kit.aPaymentNotYetHeardOf();
   const scene = { service, kit, gateway, worker, api, paid };
-  const claimed = () => service.sql`
-    SELECT FROM payments WHERE gateway_payment_id = ${paid.paymentId} AND claimed_at IS NOT NULL`;
+  const { handle } = await orders.workflowOf(paid.order);
   await worker.whileStopped(async () => {
     await answered(scene);
-    await until(async () => (await claimed()).length === 1);
+    await until(async () => (await eventNames(handle)).includes('WORKFLOW_EXECUTION_SIGNALED'));
     await api.kill();
     expect((await kit.read(paid.order)).status).toBe('ACCEPTED');
   });

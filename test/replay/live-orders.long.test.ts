@@ -73,7 +73,7 @@ test('an order whose history another workflow has written is named, with exit co
   const codePath = await bundleChangedWorkflows();
   const worker = await runWorker({}, { workflowBundle: { codePath } });
   const other = await startOrder(service, { merchantId });
-  await other.untilStep('ORDER_CREATED');
+  await other.untilBegun();
   await until(async () => (await other.handle.describe()).historyLength > 6);
   await worker.stop();
 

@@ -63,7 +63,7 @@ export async function withSession(context: PathContext, overrides: Partial<Order
   const row = await writeOrder(service, { merchantId, ...overrides });
   const order = directOrder(service, row);
   await order.start();
-  await order.untilStep('ORDER_CREATED');
+  await order.untilBegun();
   const { session } = await openSession(service.deps, await order.row());
   return { order, gatewaySessionId: session.gatewaySessionId ?? '' };
 }

@@ -195,6 +195,9 @@ export function directOrder(service: TestService, order: OrderRow) {
     currentDetails: async () =>
       (await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata'))
         .currentDetails,
+    /** Waits for the end of its first task: until then a wake is left out, or finds that task running. */
+    untilBegun: () =>
+      until(async () => (await eventNames(handle)).includes('WORKFLOW_TASK_COMPLETED')),
     untilStatus: (status: OrderStatus) => until(async () => (await row()).status === status),
     untilStep: (kind: string) =>
       until(async () => (await steps()).some((step) => step.kind === kind)),
@@ -214,9 +217,7 @@ export async function startOrder(
 
 /** Brings an order to each status, by Updates and skipped time. */
 const WAYS: Record<OrderStatus, (order: DirectOrder, service: TestService) => Promise<unknown>> = {
-  /** Nothing signals a workflow to wake before its first task has ended. */
-  ACCEPTED: ({ handle }) =>
-    until(async () => (await eventNames(handle)).includes('WORKFLOW_TASK_COMPLETED')),
+  ACCEPTED: (order) => order.untilBegun(),
   async PAID(order, service) {
     await WAYS.ACCEPTED(order, service);
     await order.pay();

@@ -76,7 +76,7 @@ test('of a final order, only the webhook attempts move; without one it is 400', 
   await receiver.until(2, ({ event }) => event === 'ORDER_CREATED');
   const again = await advance(6 * MINUTE_SECONDS, key);
   expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([200, 'true']);
-  // The other webhook was perhaps still being refused when the clock moved.
+  // The second attempt of the other webhook may still be under way.
   for (;;) {
     const { status } = await advance(6 * MINUTE_SECONDS);
     if (status === 400) break;

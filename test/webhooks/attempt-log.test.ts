@@ -58,8 +58,8 @@ async function deliveryOf(service: TestService, deliveryId: string) {
 }
 const FREE = { attemptToken: null, attemptUntil: null };
 
-/** Begins an attempt that hangs for longer than its lease, and another one after it. */
-async function beginAfterHung(
+/** Leases a delivery for an attempt that hangs for longer than its lease, and for another one after it. */
+async function leaseAfterHung(
   { service, attemptLog }: { service: TestService; attemptLog: AttemptLog },
   deliveryId: string,
   kind: AttemptKind,
@@ -121,7 +121,7 @@ test('of ten concurrent attempts of one delivery, one is begun', async ({
 
 test('a success wins over a simultaneous failure', async ({ service, attemptLog, deliveryIds }) => {
   const [deliveryId = ''] = deliveryIds.slice(21);
-  const { hung, second } = await beginAfterHung({ service, attemptLog }, deliveryId, 'manual');
+  const { hung, second } = await leaseAfterHung({ service, attemptLog }, deliveryId, 'manual');
   await Promise.all([
     attemptLog.record(resultOf(hung, 'PENDING')),
     attemptLog.record(resultOf(second, 'DELIVERED')),
@@ -137,7 +137,7 @@ test('the late failure of a hanging attempt neither ends the running attempt nor
   deliveryIds,
 }) => {
   const [deliveryId = ''] = deliveryIds.slice(22);
-  const { hung, second } = await beginAfterHung({ service, attemptLog }, deliveryId, 'scheduled');
+  const { hung, second } = await leaseAfterHung({ service, attemptLog }, deliveryId, 'scheduled');
   await attemptLog.record(resultOf(hung, 'PENDING'));
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ attemptToken: second.token });
   await attemptLog.record(resultOf(second, 'DELIVERED'));
@@ -211,7 +211,7 @@ test('the end of an attempt that is not made leaves DELIVERED, which a hung proc
   deliveryIds,
 }) => {
   const [deliveryId = ''] = deliveryIds.slice(30);
-  const { hung, second } = await beginAfterHung({ service, attemptLog }, deliveryId, 'scheduled');
+  const { hung, second } = await leaseAfterHung({ service, attemptLog }, deliveryId, 'scheduled');
   await attemptLog.record(resultOf(hung, 'DELIVERED'));
   await attemptLog.fail(second);
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'DELIVERED' });

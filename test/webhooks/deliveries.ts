@@ -30,8 +30,8 @@ export function untilDelivery(
 }
 
 /**
- * Waits until Temporal has the failure of `attempts` attempts of each open delivery of an order, and
- * waits for the next ones: time that is skipped earlier would not bring them nearer.
+ * Waits until `attempts` attempts of each open delivery of an order have failed, and Temporal waits for the next ones:
+ * time that is skipped earlier would not bring them nearer. No delivery may have been ended by hand meanwhile.
  */
 export async function untilTemporalWaits(
   { sql, temporal }: TestService,
@@ -47,8 +47,10 @@ export async function untilTemporalWaits(
     const activities = (await handle.describe()).raw.pendingActivities ?? [];
     // The server that skips time calls one that waits `started`, too.
     const waiting = activities.filter(
-      ({ lastFailure, lastStartedTime: startedAt, lastAttemptCompleteTime: endedAt }) =>
-        lastFailure && secondsOf(endedAt) >= secondsOf(startedAt),
+      ({ activityType, lastFailure, lastStartedTime, lastAttemptCompleteTime }) =>
+        activityType?.name === 'sendWebhook' &&
+        lastFailure &&
+        secondsOf(lastAttemptCompleteTime) >= secondsOf(lastStartedTime),
     );
     return waiting.length > 0 && waiting.length === open.length;
   });

@@ -109,7 +109,10 @@ test(`an order with a waiting webhook accepts ${UPDATES.toLocaleString('en')} Up
   await recordAdvances(service, order, ['last']);
   await order.update('advance', { seconds: DAY_SECONDS, commandId: 'last' });
   await order.untilStatus('COMPLETED');
-  await until(async () => (await deliveriesOf(service, order)).at(-1)?.state === 'DELIVERED');
+  await until(async () => {
+    const [, ...others] = await deliveriesOf(service, order);
+    return others.every(({ state }) => state === 'DELIVERED');
+  });
   // The refused webhook still waits for its next attempt.
   expect(await deliveriesOf(service, order)).toEqual([
     { state: 'PENDING', attempts: 1 },

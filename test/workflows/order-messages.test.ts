@@ -224,7 +224,7 @@ describe('messages that cannot be carried out', () => {
     const order = await orderSent({ worker, orders }, async ({ handle }) => {
       await handle.cancel();
     });
-    await order.untilStep('ORDER_CREATED');
+    await order.untilBegun();
     await assertAlive(order);
     await order.handle.cancel();
     await order.update('advance', { seconds: 24 * 3600 });

@@ -42,5 +42,5 @@ test('another worker continues the sweep of a worker that was killed', async ({
   const handle = workflow.getHandle(sweep.workflowId);
   await until(async () => (await handle.describe()).status.name === 'COMPLETED');
   expect(await handle.result()).toEqual({ woken: 1, mails: 0 });
-  await order.untilStep('ORDER_CREATED');
+  await order.untilBegun();
 });

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { sweep } from '../support/gateway.ts';
-import { eventNames } from '../../dev/orders/history.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
@@ -18,6 +17,7 @@ const test = serviceTest({
 test('a worker that is killed during an attempt uses up none of the five', async ({
   service,
   worker,
+  orders,
 }) => {
   const { sandbox, receiver } = await service.newMerchant();
   const { promise: never } = Promise.withResolvers<number>();
@@ -26,8 +26,7 @@ test('a worker that is killed during an attempt uses up none of the five', async
   const { order_number: orderNumber } = await sandbox.create();
   await receiver.until(1);
   // Otherwise the next worker receives the order's first task once more, and nothing need wake the order.
-  const order = service.temporal.client.workflow.getHandle(orderNumber);
-  await until(async () => (await eventNames(order)).includes('WORKFLOW_TASK_COMPLETED'));
+  await (await orders.workflowOf({ order_number: orderNumber })).untilBegun();
   await doomed.kill();
 
   const deliveryNow = async () => {

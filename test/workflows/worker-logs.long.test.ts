@@ -123,17 +123,15 @@ test('a workflow’s log lines have the number of its order', async ({
 
 test('every line of the SDK and of its native part is a line of the log', async ({
   merchant,
+  orders,
   temporal,
   workerProcess,
 }) => {
   await temporal.refuse();
   await untilLine(workerProcess.logFile, { sdkComponent: 'core' });
   await temporal.forward();
-  const { order_number: orderNumber } = await merchant.sandbox.create();
-  await until(async () => {
-    const { body } = await merchant.sandbox.get(`/orders/${orderNumber}/timeline`);
-    return JSON.stringify(body).includes('ORDER_CREATED');
-  });
+  const order = await orders.workflowOf(await merchant.sandbox.create());
+  await order.untilBegun();
   expect(await workerProcess.stop()).toBe(0);
   // The native part may write more lines while the worker stops.
   const ofWorker = lines(workerProcess.logFile).filter((line) => line['sdkComponent'] === 'worker');

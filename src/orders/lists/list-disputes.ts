@@ -2,8 +2,8 @@ import type { Sql } from '../../db/client.ts';
 import type { OrderRow } from '../rows.ts';
 import type { ListPage, ListPart } from '../../db/list-part.ts';
 import { pageOf, rowsToRead } from '../../db/list-part.ts';
-import { readOrders } from '../find-order.ts';
 import type { OrderOwner } from './search-orders.ts';
+import { readFound } from './search-orders.ts';
 
 /**
  * A merchant's lists of orders by their latest dispute: all that have not ended, those that wait for the merchant's
@@ -52,5 +52,5 @@ export async function listDisputes(
     ORDER BY ${isRunning ? key : sql`d.ended_at DESC, d.order_number DESC`}
     LIMIT ${rowsToRead(part)}`;
   const page = pageOf(found, part);
-  return { ...page, rows: await readOrders(sql, page.rows) };
+  return { ...page, rows: await readFound(sql, page.rows) };
 }

@@ -4,9 +4,8 @@ import { UTF_8_MARK, csvOf, reference } from '../../http/responses/csv.ts';
 import type { CsvCell } from '../../http/responses/csv.ts';
 import { markErased } from '../rows.ts';
 import type { OrderRow } from '../rows.ts';
-import { readOrders } from '../find-order.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
-import { foundQuery } from './search-orders.ts';
+import { foundQuery, readFound } from './search-orders.ts';
 import { tableTimeText } from '../../pages/format.ts';
 
 const ROWS_PER_PART = 1000;
@@ -77,7 +76,7 @@ export async function* ordersCsv(
   for (;;) {
     const part = { before, limit: rowsPerPart + 1 };
     const found = await sql<{ orderNumber: string }[]>`${foundQuery(sql, owner, search, part)}`;
-    const orders = await readOrders(sql, found.slice(0, rowsPerPart));
+    const orders = await readFound(sql, found.slice(0, rowsPerPart));
     if (orders.length > 0) yield csvOf((await withStepTimes(sql, orders)).map(cellsOf));
     if (found.length <= rowsPerPart) return;
     before = orders.at(-1)?.orderNumber;

@@ -4,10 +4,9 @@ import { MOST_NUMBERED, pageOf, rowsToRead } from '../../db/list-part.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderStatus } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
-import { readOrders } from '../find-order.ts';
 import { boundsOf, listOrders } from './list-orders.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
-import { foundQuery } from './search-orders.ts';
+import { foundQuery, readFound } from './search-orders.ts';
 
 /** The ways to sort a list of orders. The first is the default. */
 export const ORDER_SORTS = ['newest', 'oldest', 'largest', 'smallest'] as const;
@@ -109,7 +108,7 @@ async function pageOfFew(
   const page = pageOf(SORTED[sort](keys), part);
   return {
     ...page,
-    rows: await readOrders(sql, page.rows),
+    rows: await readFound(sql, page.rows),
     sort,
     sorts: isWhole ? ORDER_SORTS : ['newest'],
     totalPaise: isWhole ? keys.reduce((sum, { amountPaise }) => sum + amountPaise, 0) : null,

@@ -3,7 +3,6 @@ import type { ListPage, ListPart } from '../../db/list-part.ts';
 import { pageOf, rowsToRead } from '../../db/list-part.ts';
 import type { Environment, OrderStatus } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
-import { readOrders } from '../find-order.ts';
 
 /** The owner of the orders. Every query of a merchant's pages has it as a condition. */
 export interface OrderOwner {
@@ -109,7 +108,7 @@ export async function searchAllOrders(
     SELECT order_number FROM (${union}) found
     ORDER BY ${first.order} LIMIT ${most}`;
   const page = pageOf(found, part);
-  return { ...page, rows: await readOrders(sql, page.rows) };
+  return { ...page, rows: await readFound(sql, page.rows) };
 }
 
 function sourcesOf(sql: Sql, { text = '', merchantId }: OperatorSearch, after = '') {
@@ -228,3 +227,15 @@ const ordersOfReference = (sql: Sql, id: string) => sql`
       LATERAL (SELECT unnest(c.named_ids) AS order_number
         UNION ALL SELECT p.order_number FROM shared.payments p
           WHERE p.gateway = c.gateway AND p.gateway_payment_id = ANY (c.named_ids)) named`;
+
+/** Reads the orders that a list has found, in the given order. */
+export async function readFound(
+  sql: Sql,
+  found: readonly Pick<OrderRow, 'orderNumber'>[],
+): Promise<OrderRow[]> {
+  const numbers = found.map(({ orderNumber }) => orderNumber);
+  return sql<OrderRow[]>`
+    SELECT o.* FROM unnest(${numbers}::text[]) WITH ORDINALITY AS listed (order_number, place)
+      JOIN orders_with_dispute o USING (order_number)
+    ORDER BY place`;
+}

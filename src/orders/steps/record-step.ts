@@ -21,7 +21,7 @@ const MOVEMENTS: Partial<Record<StepKind, 'capture' | 'release' | 'refund'>> = {
 };
 
 /**
- * Returns the function that records an order's steps, the only one after its creation. The SQL function `record_step`
+ * Returns the only function that records steps of an order after the order's creation. The SQL function `record_step`
  * writes the row, the step, the webhook event with its bytes, the delivery and the ledger line in one statement, once
  * for each step number. Only the order's workflow calls it, so the values that are read beforehand stay valid. What
  * others change (docs/who-writes-what.md), `record_step` checks as requirements on the locked row, or compares with what

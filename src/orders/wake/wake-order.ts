@@ -49,8 +49,8 @@ export async function wakeOrder(
   // Asks Temporal before it reads the row, because the order and its workflow may end in between.
   const found = await workflows.find(orderNumber);
   if (found.state === 'running') {
-    // The first task reads the row anyway when it starts. Under overload many orders wait for it, and signals would delay
-    // them further.
+    // A first task that has not started will read the row. Under overload many orders wait for it, and signals would
+    // delay them further.
     if (!found.hasBegun || (await workflows.wake(orderNumber)) === 'sent') return 'signalled';
     return wakeOrder(deps, orderNumber);
   }

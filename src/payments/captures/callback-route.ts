@@ -33,7 +33,7 @@ import {
 } from '../reversals/reversals.ts';
 
 /** Gateways wait at least 5 s. After this time the response is sent and processing continues. */
-const RESPOND_WITHIN_MS = 1500;
+export const RESPOND_WITHIN_MS = 1500;
 
 /**
  * How many signed callbacks of an environment are processed at the same time: of one gateway, and of all. The gateway

@@ -104,7 +104,7 @@ describe('a refund made at the gateway itself', () => {
     await reconcile(service);
     await until(async () => (await order.row()).reversedPaise === AMOUNT_PAISE);
     expect(await order.refusalOf('deliver', {})).toContain('refunded');
-    // Also one of the test before, whose payment was looked at, too.
+    // The same reconciliation confirms a callback of the test before, perhaps later.
     await expect
       .poll(() => service.sql`SELECT FROM gateway_callbacks WHERE is_unconfirmed`)
       .toEqual([]);

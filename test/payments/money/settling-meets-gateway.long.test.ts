@@ -63,6 +63,7 @@ test.for(SETTLEMENTS)(
     await worker.start();
     expect((await order.handle.result()).status).toBe(ends);
     const events = await order.events();
+    await merchant.receiver.until(events.length);
     expect(merchant.receiver.received).toHaveLength(events.length);
     expect((await ledgerOf(service, order.orderNumber)).lines).toHaveLength(2);
     const { events: history } = await order.handle.fetchHistory();
