@@ -4,12 +4,14 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
 import { connectDatabase } from '../../src/db/client.ts';
+import { failedReplays, UNTRACED } from '../replay/histories.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { stoppedAtEnd } from '../support/fixtures.ts';
 import { runPart } from '../support/run-part.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { workflowBundle } from '../support/workflow-bundle.ts';
 
 /** Part of the query with which postgres.js reads the array types on each new connection. */
 const TYPES_QUERY = 'b.typarray';
@@ -75,9 +77,14 @@ test('to a command of operators it is an error like any other', async ({ service
 });
 
 // Such as an oracle's, while the database is restored. Without `onUnhandledError` in vitest.config.ts the run fails.
-test('in the process of a test it is no error of the run', async ({ proxy }) => {
-  const sql = connectDatabase(proxy.url, { maxConnections: 1 });
-  await until(() => sql`SELECT 1`.catch(() => false));
-  await sql.end({ timeout: 1 });
-  expect(proxy.hasEnded()).toBe(true);
-});
+test.for([false, true])(
+  'in the process of a test it is no error of the run; a workflow was replayed in it: %s',
+  async (isReplayed, { proxy }) => {
+    const options = { workflowBundle: await workflowBundle() };
+    if (isReplayed) await failedReplays(options, UNTRACED, ['cancelled-by-expiry']);
+    const sql = connectDatabase(proxy.url, { maxConnections: 1 });
+    await until(() => sql`SELECT 1`.catch(() => false));
+    await sql.end({ timeout: 1 });
+    expect(proxy.hasEnded()).toBe(true);
+  },
+);
